@@ -7,7 +7,7 @@ TOOL = Tool(
     title="GHDL",
     programs={
         "ghdl": Program(
-            joined=options(folder="--workdir=", parameter="-g"),
+            joined=options(folder="--workdir=", searched="-P", parameter="-g"),
             subcommands={
                 "-a": "build",
                 "analyze": "build",

@@ -10,7 +10,7 @@ TOOL = Tool(
     programs={
         "iverilog": Program(
             does="build",
-            separate=_GETOPT | options(word="-B -d -g -L -m -M -N -p -t -T -W -y -Y"),
+            separate=_GETOPT | options(library="-y", word="-B -d -g -L -m -M -N -p -t -T -W -Y"),
             joined=_GETOPT,
             only_checks=frozenset({"-E"}),
             makes="a.out",

@@ -8,7 +8,7 @@ TOOL = Tool(
     programs={
         "nvc": Program(
             separate=options(parameter="-g --generic", folder="-L", word="--load"),
-            joined=options(parameter="-g --generic="),
+            joined=options(parameter="-g --generic=", work="--work="),
             decided_by={"-r": "run", "-a": "build", "-e": "build"},
             names_top=True,
             no_top_with="-a",

@@ -2,7 +2,9 @@
 
 from pytest_dvwiki.simulators.tool import options
 
-COMPILER = options(list="-f -file", list_beside="-F", source="-v", word="-work -y -l -timescale -pli -lib -L -t")
+COMPILER = options(
+    list="-f -file", list_beside="-F", source="-v", library="-y", word="-work -l -timescale -pli -lib -L -t"
+)
 GENERICS = options(parameter="-g -G")
 LOADER = options(
     list="-f",

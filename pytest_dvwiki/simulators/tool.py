@@ -9,8 +9,15 @@ import msgspec
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-Kind = Literal["define", "parameter", "top", "list", "list_beside", "source", "include", "artefact", "folder", "word"]
-"""The kind of an option's argument; `list_beside` is a file list with paths relative to the list itself."""
+Kind = Literal[
+    "define", "parameter", "top", "list", "list_beside", "source", "include", "library", "artefact", "folder", "work",
+    "searched", "word",
+]  # fmt: skip
+"""The kind of an option's argument.
+
+`list_beside` is a file list with paths relative to the list itself, `library` a folder with one file for each module,
+`work` a library that is made in its parent folder, and `searched` a folder of libraries that other calls made.
+"""
 Does = Literal["build", "run", "both"]
 
 

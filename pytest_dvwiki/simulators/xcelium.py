@@ -11,7 +11,8 @@ _OPTIONS = options(
     source="-v",
     include="-incdir",
     folder="-xmlibdirname -xmlibdirpath -nclibdirname -nclibdirpath",
-    word="-work -y -l -logfile -loadvpi -loadvpisim -loadvhpi -access -input -timescale -cds_implicit_tmpdir -svseed"
+    library="-y",
+    word="-work -l -logfile -loadvpi -loadvpisim -loadvhpi -access -input -timescale -cds_implicit_tmpdir -svseed"
     " -vhdl_time_precision",
 )
 ALL_IN_ONE = Program(

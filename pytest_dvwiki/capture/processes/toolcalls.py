@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 
 from pytest_dvwiki import reading, simulators
+from pytest_dvwiki.capture.processes.wildcards import expanded, is_pattern
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -60,6 +61,12 @@ class ToolCall(Struct, frozen=True, kw_only=True):
     """Absolute paths of HDL sources and file lists, in order."""
     includes: tuple[str, ...] = ()
     """Absolute paths of the folders that are searched for included files."""
+    libraries: tuple[str, ...] = ()
+    """Absolute paths of the folders that are searched for the files of modules (`-y`)."""
+    searched: tuple[str, ...] = ()
+    """Absolute paths of the folders with libraries of VHDL that other calls made."""
+    unlisted: bool = False
+    """Whether the command reads sources that are unknown, such as those of a file list that no longer exists."""
     artefact: str | None = None
     """Absolute path of the file that the tool makes or runs; None if the build is a folder, such as a library."""
     places: tuple[str, ...] = ()
@@ -154,6 +161,9 @@ class _CallReader:
         self._tops: list[str] = []
         self._sources: dict[str, None] = {}
         self._includes: dict[str, None] = {}
+        self._libraries: dict[str, None] = {}
+        self._searched: dict[str, None] = {}
+        self._unlisted = False
         self._positional: list[str] = []
         self._folders: dict[str, None] = {}
         self._artefact: str | None = None
@@ -166,19 +176,7 @@ class _CallReader:
                 words = shlex.split(line.rstrip(" ;"))
                 call = read_call(words, self._folder) if words and words[0] in simulators.programs() else None
                 calls += [call] if call is not None else []
-        if not calls:
-            return None
-        return ToolCall(
-            simulator=calls[-1].simulator,
-            builds=any(call.builds for call in calls),
-            runs=any(call.runs for call in calls),
-            items=frozenset().union(*(call.items for call in calls)),
-            sources=tuple(dict.fromkeys(source for call in calls for source in call.sources)),
-            includes=tuple(dict.fromkeys(include for call in calls for include in call.includes)),
-            places=(self._folder,),
-            toplevel=self._toplevel,
-            defined=frozenset().union(*(call.defined for call in calls)),
-        )
+        return _merged(calls, self._folder, self._toplevel) if calls else None
 
     def binary(self, words: Sequence[str]) -> ToolCall:
         """Return the call of a simulation that was built as an executable."""
@@ -231,6 +229,9 @@ class _CallReader:
             items=frozenset(items),
             sources=tuple(self._sources),
             includes=tuple(self._includes),
+            libraries=tuple(self._libraries),
+            searched=tuple(self._searched),
+            unlisted=self._unlisted,
             artefact=self._artefact if places else None,
             places=places,
             toplevel=self._toplevel,
@@ -257,17 +258,18 @@ class _CallReader:
             else:
                 kind, value = _joined(program, option)
             if kind in {"list", "list_beside"} and value and depth < _DEPTH:
-                path = absolute(base, _expanded(value))
-                self._source(path)
-                inner = os.path.dirname(path) if kind == "list_beside" else base  # noqa: PTH120  # joined as text
-                listed = _LISTED.findall(_without_comments(reading.start_of(path, _READ_LIMIT)))
-                waiting += [(one.strip('"'), inner, depth + 1) for one in reversed(listed)]
+                for path in self._paths(value, base):
+                    self._source(path)
+                    inner = os.path.dirname(path) if kind == "list_beside" else base  # noqa: PTH120  # joined as text
+                    listed = _LISTED.findall(_without_comments(reading.start_of(path, _READ_LIMIT)))
+                    waiting += [(one.strip('"'), inner, depth + 1) for one in reversed(listed)]
+                    self._unlisted |= not (listed or os.path.isfile(path) or _is_generated(path))  # noqa: PTH113
             elif kind is not None:
                 self._option(kind, value, base)
             elif option.startswith("+"):
                 self._plus(option, base)
             elif option and not option.startswith("-"):
-                self._plain(_expanded(word), base)
+                self._plain(word, base)
 
     def _option(self, kind: Kind, value: str, base: str) -> None:
         match kind:
@@ -278,22 +280,40 @@ class _CallReader:
             case "top":
                 self._tops.append(value)
             case "source":
-                self._source(absolute(base, value))
+                for path in self._paths(value, base):
+                    self._source(path)
             case "include":
                 self._includes[absolute(base, value)] = None
+            case "library":
+                self._libraries |= dict.fromkeys(self._paths(value, base))
             case "artefact":
                 self._artefact = value
             case "folder":
                 self._folders[value] = None
+            case "work":
+                self._folders[os.path.dirname(value.rpartition(":")[2])] = None  # noqa: PTH120  # joined as text
+            case "searched":
+                self._searched[absolute(base, value)] = None
 
     def _plain(self, word: str, base: str) -> None:
-        if os.path.splitext(word)[1].lower() in _HDL:  # noqa: PTH122  # may not be a path
-            self._source(absolute(base, word))
-        else:
-            self._positional.append(word)
+        word = _expanded(word)
+        for one in self._paths(word, base) if is_pattern(word) else (word,):
+            if os.path.splitext(one)[1].lower() in _HDL:  # noqa: PTH122  # may not be a path
+                self._source(absolute(base, one))
+            else:
+                self._positional.append(one)
+
+    def _paths(self, word: str, base: str) -> list[str]:
+        """Return the absolute paths that a word stands for; if that is unknown, so are the sources."""
+        path = absolute(base, _expanded(word))
+        if not is_pattern(path):
+            return [path]
+        found = expanded(path)
+        self._unlisted |= not found
+        return found
 
     def _source(self, path: str) -> None:
-        if os.path.basename(path) not in _GENERATED:  # noqa: PTH119  # joined as text
+        if not _is_generated(path):
             self._sources[path] = None
 
     def _plus(self, word: str, base: str = "") -> None:
@@ -321,6 +341,23 @@ class _CallReader:
             self._parameters[name.replace("/", ".").lstrip(".")] = _value(value.removeprefix(">"))
 
 
+def _merged(calls: Sequence[ToolCall], folder: str, toplevel: str | None) -> ToolCall:
+    """Return one call that does what several calls do, of which there is at least one."""
+    return ToolCall(
+        simulator=calls[-1].simulator,
+        builds=any(call.builds for call in calls),
+        runs=any(call.runs for call in calls),
+        items=frozenset().union(*(call.items for call in calls)),
+        sources=tuple(dict.fromkeys(source for call in calls for source in call.sources)),
+        includes=tuple(dict.fromkeys(include for call in calls for include in call.includes)),
+        libraries=tuple(dict.fromkeys(library for call in calls for library in call.libraries)),
+        unlisted=any(call.unlisted for call in calls),
+        places=(folder,),
+        toplevel=toplevel,
+        defined=frozenset().union(*(call.defined for call in calls)),
+    )
+
+
 @functools.cache
 def _tool_option() -> re.Pattern[str]:
     """Return an expression that matches the tools' own options with a leading `+`."""
@@ -341,6 +378,11 @@ def _joined(program: Program, word: str) -> tuple[Kind | None, str]:
         if word.startswith(prefix) and (kind != "parameter" or "=" in word):
             return kind, word[len(prefix) :]
     return None, ""
+
+
+def _is_generated(path: str) -> bool:
+    """Return whether a file is one that a runner writes for the compiler."""
+    return os.path.basename(path) in _GENERATED  # noqa: PTH119  # joined as text
 
 
 def _expanded(word: str) -> str:

@@ -44,6 +44,9 @@ class Build(Struct, frozen=True, kw_only=True):
     """Sorted configuration items of the build's commands, each as kind and hash, because a define may be a secret."""
     sources: tuple[str, ...] = ()
     includes: tuple[str, ...] = ()
+    libraries: tuple[str, ...] = ()
+    unlisted: bool = False
+    """Whether the build read sources that are unknown."""
     artefact: str | None = None
     places: tuple[str, ...] = ()
     """Files and folders in a run's command that identify this build."""
@@ -63,7 +66,10 @@ class Setup(Struct, frozen=True, kw_only=True):
     None if the build is unknown. For a failed build, only the first 8 digits are meaningful.
     """
     sources: tuple[str, ...] = ()
+    """Absolute paths of all sources of the build; empty if any of them is unknown."""
     includes: tuple[str, ...] = ()
+    libraries: tuple[str, ...] = ()
+    """Absolute paths of the folders that were searched for the files of modules."""
     artefact: str | None = None
     defined: tuple[str, ...] | None = None
     """Hashes of the names of all macros that the build's commands define; None if unknown."""
@@ -224,11 +230,15 @@ class Watch:
 
     def _built(self, call: ToolCall) -> Build:
         """Add a call to the current build, or start a build; a call that makes the same file again starts it over."""
+        searched = [one for one, _ in self._open if not set(one.places).isdisjoint(call.searched)]
+        sources = dict.fromkeys((*call.sources, *(source for one in searched for source in one.sources)))
         found = Build(
             simulator=call.simulator,
             items=tuple(_hashed(call.items)),
-            sources=call.sources[:_SOURCES],
+            sources=tuple(sources)[:_SOURCES],
             includes=call.includes,
+            libraries=call.libraries,
+            unlisted=call.unlisted or any(one.unlisted for one in searched),
             artefact=call.artefact,
             places=call.places,
             defined=tuple(sorted(map(_name_hash, call.defined))),
@@ -275,6 +285,8 @@ def _merged(one: Build, other: Build) -> Build:
         items=tuple(sorted({*one.items, *other.items})),
         sources=tuple(dict.fromkeys((*one.sources, *other.sources)))[:_SOURCES],
         includes=tuple(dict.fromkeys((*one.includes, *other.includes))),
+        libraries=tuple(dict.fromkeys((*one.libraries, *other.libraries))),
+        unlisted=one.unlisted or other.unlisted,
         artefact=other.artefact or one.artefact,
         places=tuple(dict.fromkeys((*other.places, *one.places))),
         defined=tuple(sorted({*(one.defined or ()), *(other.defined or ())})),
@@ -289,8 +301,9 @@ def _setup(build: Build | None, call: ToolCall, run: Iterable[str]) -> Setup:
     return Setup(
         simulator=(build.simulator if build is not None else None) or call.simulator,
         config=_config(items, _hashed(run_items)),
-        sources=build.sources if build is not None else (),
+        sources=build.sources if build is not None and not build.unlisted else (),
         includes=build.includes if build is not None else (),
+        libraries=build.libraries if build is not None else (),
         artefact=build.artefact if build is not None else None,
         defined=build.defined if build is not None else None,
     )

@@ -6,8 +6,11 @@ import functools
 import os
 import re
 import sys
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
+
+from msgspec.structs import replace
 
 from pytest_dvwiki import git, reading, simulators
 from pytest_dvwiki.capture.processes.toolcalls import absolute
@@ -36,6 +39,8 @@ _NAME = re.compile(r"\w+")
 _CONTINUED = re.compile(r"\\\n")
 _UNREAD = frozenset({".c", ".cc", ".cpp", ".h", ".hpp", ".so", ".mk", ".a", ".o"})
 """Suffixes of files among a compiler's dependencies that are not HDL."""
+_MODULES = frozenset({".v", ".sv", ".vp", ".svp"})
+"""Suffixes of files in a library folder that compilers look for."""
 
 
 def files_read(
@@ -68,9 +73,31 @@ def files_read(
 
 def _hdl(setup: Setup, folder: str, top: Path) -> Iterator[str]:
     """Yield the sources of a build, then the files that they include, and those of memories."""
+    setup = _with_modules(setup, folder, top)
     yield from setup.sources
     yield from _dependencies(setup, folder)
     yield from _included(setup, folder, top)
+
+
+def _with_modules(setup: Setup, folder: str, top: Path) -> Setup:
+    """Return a design with the files of its library folders whose names are words in the sources.
+
+    A compiler looks there for modules that no source defines: `-y cells` finds `cells/inv.v` for an `inv`.
+    """
+    files: dict[str, str] = {}
+    for library in setup.libraries if setup.sources else ():
+        with suppress(OSError):
+            for name in sorted(os.listdir(library)):  # noqa: PTH208  # names alone, for many entries
+                module, suffix = os.path.splitext(name)  # noqa: PTH122  # joined as text
+                if suffix in _MODULES:
+                    files.setdefault(module, os.path.join(library, name))  # noqa: PTH118  # joined as text
+    found = [""]
+    while files and found:
+        texts = (reading.start_of(path, _READ_LIMIT) for path in (*setup.sources, *_included(setup, folder, top)))
+        words = {word for text in texts for word in _NAME.findall(text)}
+        found = [files.pop(module) for module in words & files.keys()]
+        setup = replace(setup, sources=(*setup.sources, *sorted(found)))
+    return setup
 
 
 class _Include(NamedTuple):

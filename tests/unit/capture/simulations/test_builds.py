@@ -245,6 +245,106 @@ def test_the_file_of_a_memory_is_read_if_git_has_it(tmp_path: Path) -> None:
     assert set(found) == {"rtl/dut.sv", "rtl/rom.hex", "sim/new.hex"}
 
 
+VHDL = ("lib/pkg.vhd", "rtl/a.vhd", "rtl/b.vhdl", "rtl/notes.txt", "ext/c.vhd", "cores/d.vhd", "unused/e.vhd", "x.f")
+
+
+@pytest.fixture
+def vhdl(tmp_path: Path) -> Path:
+    """Return a project with sources in several folders."""
+    for name in VHDL:
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).touch()
+    (tmp_path / "sim").mkdir()
+    (tmp_path / "x.f").write_text("../rtl/a.vhd\n")
+    return tmp_path
+
+
+def hdl_read(root: Path, *shown: str) -> set[str]:
+    """Return the HDL that a simulation read, from the commands of its log."""
+    setup = setup_of_log([("", each) for each in shown], f"{root}/sim", Builds(None))
+    return set(files_read(setup, files=(), modules=(), folder=f"{root}/sim", root=root))
+
+
+LIBRARY = "ghdl -i --workdir=build --work=lib ../lib/pkg.vhd && \\\n"
+
+
+@pytest.mark.parametrize(
+    ("built", "files"),
+    [
+        (
+            f"{LIBRARY}ghdl -i --workdir=build ../rtl/* ../ext/c.vhd",
+            {"lib/pkg.vhd", "rtl/a.vhd", "rtl/b.vhdl", "ext/c.vhd"},
+        ),
+        ("ghdl -i --workdir=build ../rtl/[ab].vhd ../{ext,cores}/?.vhd", {"rtl/a.vhd", "ext/c.vhd", "cores/d.vhd"}),
+        (f"{LIBRARY}ghdl -i --workdir=build ../rtl/* ../absent/*.vhd", set()),
+        ("for f in ../rtl/*; do ghdl -a --workdir=build $f; done", set()),
+        ("ghdl -a --workdir=build ../rtl/a.vhd `cat more.txt`", set()),
+        ("ghdl -a --workdir=build ../rtl/a.vhd $(cat more.txt)", set()),
+    ],
+)
+def test_the_sources_are_all_those_that_the_shell_gave_or_unknown(vhdl: Path, built: str, files: set[str]) -> None:
+    run = "MODULE=bench ghdl -r --workdir=build top --vpi=x.so"
+    assert hdl_read(vhdl, built, run) == files
+    assert hdl_read(vhdl, built) == files  # a build that failed
+
+
+@pytest.mark.parametrize(
+    ("listed", "files"),
+    [("-f ../x.f", {"x.f", "rtl/a.vhd"}), ("-f ../absent.f ../rtl/a.vhd", set()), ("-f ../*.f", {"x.f", "rtl/a.vhd"})],
+)
+def test_the_sources_of_a_list_that_is_gone_are_unknown(vhdl: Path, listed: str, files: set[str]) -> None:
+    assert hdl_read(vhdl, f"vcom {listed}", "vsim -c top") == files
+
+
+@pytest.mark.parametrize(
+    "shown",
+    [
+        (
+            "ghdl -a --workdir=libs --work=lib ../lib/pkg.vhd",
+            "ghdl -a --workdir=more --work=other ../ext/c.vhd",
+            "ghdl -a --workdir=build -Plibs -Pmore ../rtl/a.vhd",
+            "ghdl -m --workdir=build -Plibs -Pmore top",
+            "ghdl -r --workdir=build -Plibs -Pmore top --vpi=x.so",
+        ),
+        (
+            "nvc --std=08 --work=lib:build/lib -a ../lib/pkg.vhd",
+            "nvc --std=08 --work=other:build/other -L build -a ../ext/c.vhd",
+            "nvc --std=08 --work=work:build/work -L build -a ../rtl/a.vhd",
+            "nvc --std=08 --work=work:build/work -L build -e top --no-save -r --load x.so",
+        ),
+        (
+            "vcom -work lib ../lib/pkg.vhd",
+            "vcom -work other ../ext/c.vhd",
+            "vcom ../rtl/a.vhd",
+            "vsim -c -L lib work.top",
+        ),
+    ],
+    ids=["ghdl", "nvc", "questa"],
+)
+def test_the_sources_of_a_design_are_also_those_of_its_libraries(vhdl: Path, shown: tuple[str, ...]) -> None:
+    beside = shown[0].replace("lib/pkg", "unused/e").replace("libs", "elsewhere").replace("build/lib", "elsewhere/lib")
+    others = () if shown[0].startswith("vcom") else (beside,)
+    assert hdl_read(vhdl, *others, *shown) == {"lib/pkg.vhd", "ext/c.vhd", "rtl/a.vhd"}
+
+
+@pytest.mark.parametrize("option", ["-y cells", "-y ce*s"])
+def test_a_file_in_a_library_folder_is_read_where_a_source_names_its_module(project: Project, option: str) -> None:
+    (project.root / "cells").mkdir()
+    for name, text in {
+        "dut.sv": 'module dut; inv u0 (); endmodule\n`include "part.svh"\n',
+        "part.svh": "`define PART nand2 u1 ();\n",
+        "cells/inv.v": "module inv; buf4 u0 (); endmodule\n",
+        "cells/buf4.sv": "",
+        "cells/nand2.v": "",
+        "cells/xor2.v": "",
+        "cells/dut.txt": "",
+    }.items():
+        (project.root / name).write_text(text)
+    setup = project.call("iverilog", "-o", "sim.vvp", *option.split(), "dut.sv")
+    found = files_read(setup, files=(), modules=(), folder=str(project.root), root=project.root)
+    assert set(found) == {"dut.sv", "part.svh", "cells/inv.v", "cells/buf4.sv", "cells/nand2.v"}
+
+
 ASSERTED = """`ifdef ASSERTED
 `include "bound.sv"
 `else
