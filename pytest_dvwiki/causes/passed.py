@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
@@ -11,14 +12,14 @@ from msgspec.structs import replace
 from pytest_dvwiki.causes.statements import failed_since
 from pytest_dvwiki.records.command import with_seed
 from pytest_dvwiki.records.fixes import same_seed, stated_fix
-from pytest_dvwiki.records.targets import ANY
-from pytest_dvwiki.records.units import parents_of
+from pytest_dvwiki.records.targets import ANY, build_of
+from pytest_dvwiki.records.units import is_folder, parents_of
 
 if TYPE_CHECKING:
     from collections.abc import Container, Iterator, Mapping, Sequence
 
     from pytest_dvwiki.causes.cause import Cause
-    from pytest_dvwiki.model import Change, Command, Fix, PassedAgain, RunRecord
+    from pytest_dvwiki.model import Change, Command, FailedTest, Fix, PassedAgain, RunRecord
 
 NoProof = Literal["new stimulus", "comes and goes", "unknown seed", "other seed"]
 """Why a pass may be chance.
@@ -89,7 +90,11 @@ def passed(
     if record is None:
         return
     rows = {row.fingerprint: stated_fix(row, record.finished) for row in record.fixes}
-    failing = {parent for cause in causes for test in cause.tests for parent in parents_of(test)}
+    failing: defaultdict[str, list[FailedTest]] = defaultdict(list)
+    for present in causes:
+        for test in present.occurrence.tests:
+            for parent in parents_of(test.nodeid):
+                failing[parent].append(test)
     groups: dict[str, list[PassedAgain]] = {}
     for each in record.passed_again:
         if (each.nodeid, each.fingerprint) in reported:
@@ -101,7 +106,8 @@ def passed(
         name = group[0].fingerprint
         is_present = any(cause.name == name for cause in causes)
         found = _passed(group, fix, known.get(name), commands, is_present=is_present, written=written)
-        yield replace(found, fails_inside=tuple(test for test in found.tests if test in failing))
+        inside = {each.nodeid for each in group if any(_is_inside(test, each) for test in failing.get(each.nodeid, ()))}
+        yield replace(found, fails_inside=tuple(test for test in found.tests if test in inside))
     for name in (*lasting.held, *lasting.proven):
         if not any(each.fingerprint == name for group in groups.values() for each in group if name in rows):
             cause = known.get(name)
@@ -114,6 +120,17 @@ def passed(
                 fix=cause.newest_fix if cause is not None else None,
                 no_fix="fails elsewhere" if fails else None,
             )
+
+
+def _is_inside(test: FailedTest, again: PassedAgain) -> bool:
+    """Return whether a failed test inside a test that passes again is of the same build.
+
+    A folder may hold several designs: the failure of another one says nothing about this build.
+    """
+    if again.simulator not in {None, test.simulator}:
+        return False
+    build, passed = build_of(test.config or ""), build_of(again.config or "")
+    return not is_folder(again.nodeid) or not (build and passed) or build == passed
 
 
 def _passed(

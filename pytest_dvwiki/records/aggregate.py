@@ -15,7 +15,7 @@ from pytest_dvwiki.records import cause_records, fixes, matrix, proposals, sides
 from pytest_dvwiki.records.chance import Rate
 from pytest_dvwiki.records.kinds import SIMULATION_CLASSES, is_infrastructure
 from pytest_dvwiki.records.sides import is_unread
-from pytest_dvwiki.records.targets import without_parameters
+from pytest_dvwiki.records.targets import ANY, without_parameters
 from pytest_dvwiki.redact import redact_id
 
 if TYPE_CHECKING:
@@ -52,7 +52,7 @@ class OccurrenceRow(NamedTuple):
     dirty: int
     branch: str | None
     simulators: str
-    """The simulators on which the tests failed, or all of the run where that is unknown."""
+    """The simulators on which tests are known to have failed."""
     without_fix: int
     """1 if the run's commit lacked the newest fix; `tables.REPORTED` if the occurrence was only reported."""
     edited: tuple[str, ...] = ()
@@ -143,9 +143,9 @@ class CauseHistory(Struct, frozen=True, kw_only=True):
 
 _ROW = (
     "SELECT o.fingerprint, r.task_id, r.finished, o.error_class, o.pattern, o.tests, o.names, o.seeds, r.vcs_commit,"
-    " r.dirty, r.branch, r.simulators, o.without_fix, r.edited, CASE WHEN instr(r.simulators, ', ') THEN"
+    " r.dirty, r.branch, r.simulators, o.without_fix, r.edited,"
     " (SELECT group_concat(DISTINCT f.simulator) FROM failed f WHERE f.run = o.run AND f.fingerprint = o.fingerprint)"
-    " END FROM occurrences o JOIN runs r ON r.id = o.run"
+    " FROM occurrences o JOIN runs r ON r.id = o.run"
 )
 
 
@@ -161,15 +161,16 @@ def occurrence_rows(archive: Archive, rest: str, values: Sequence[Any]) -> Itera
 
 
 def _failing(simulators: str, failing: str) -> str:
-    """Return those of a run's simulators on which tests failed; all of them if it is unknown for any test.
+    """Return those of a run's simulators on which tests are known to have failed.
 
     Args:
         simulators: The run's simulators, with their versions.
         failing: The names of the simulators of the failures.
     """
-    names = {*failing.split(",")}
+    names = sorted({*failing.split(",")} - {"", ANY})
     found = [each for each in simulators.split(", ") if each.partition(" ")[0] in names]
-    return ", ".join(found) if len({each.partition(" ")[0] for each in found}) == len(names) else simulators
+    listed = {each.partition(" ")[0] for each in found}
+    return ", ".join((*found, *(name for name in names if name not in listed)))
 
 
 def cause(archive: Archive, fingerprints: Sequence[str]) -> CauseHistory | None:

@@ -411,6 +411,41 @@ def test_a_build_is_repaired_although_the_only_test_inside_fails_now(
     assert [fix.result for fix in fixes if fix is not None] == ["held"] * is_fixed
 
 
+@pytest.mark.parametrize(("build", "fails_inside"), [("11112222", True), ("33334444", False)])
+def test_a_folder_of_several_designs_has_a_failing_test_inside_only_if_its_design_is_the_same(
+    root: Path, build: str, *, fails_inside: bool
+) -> None:
+    design, moment = "11112222", "2026-11-2{}T02:00:00Z"
+    broken = Failure(
+        nodeid="out",
+        in_simulator=True,
+        simulator="ghdl",
+        config=f"{design}0000",
+        excerpts=(Excerpt(source="log", lines=((1, 'rtl/fifo.vhd:7:3: no declaration for "addres"'),)),),
+    )
+    wrong = Failure(
+        nodeid="out/b.xml::moves",
+        in_simulator=True,
+        simulator="ghdl",
+        config=f"{build}aaaa",
+        seed="7",
+        excerpts=(Excerpt(source="log", lines=((1, REPORT),)),),
+    )
+    good = Result(nodeid="out/a.xml::fills", outcome="passed", simulator="ghdl", config=f"{design}bbbb", seed="7")
+    said = []
+    for number, failure in enumerate((broken, wrong), start=1):
+        ended = Result(
+            nodeid=failure.nodeid, outcome="failed", simulator="ghdl", config=failure.config, seed=failure.seed
+        )
+        when = moment.format(number)
+        results = (ended, good) if number > 1 else (ended,)
+        with Services(resolve(root), note=pytest.fail) as services:
+            done = Run(task_id=f"nightly_{number}", started=when, finished=when, failures=(failure,), results=results)
+            said = [(each.tests, each.fails_inside) for each in pipeline.process(done, services).passed]
+        change(root, "rtl/fifo.vhd")
+    assert said == [(("out",), ("out",) if fails_inside else ())]
+
+
 def count_calls(monkeypatch: pytest.MonkeyPatch, of: type, name: str, asked: list[str]) -> None:
     """Add the name of a method to a list at each call."""
     real = getattr(of, name)
