@@ -13,8 +13,7 @@ from pytest_dvwiki.wiki.text.markdown import LONGEST_LINE, code, fence, one_line
 _PLAIN = re.compile(r"[\w./+-]+", re.ASCII)
 _SPAN = re.compile(r"((?<!`)(`+)(?!`).+?(?<!`)\2(?!`))")
 _SPECIAL = re.compile(r"<(?=\|[\w ]{1,40}\|>)|\{(?=\{[ \t]*[A-Z][A-Z0-9_]*[ \t]*\}\})")
-"""Text that takes effect even inside a quotation: control tokens of models (`<|…|>`) and placeholders of
-templates."""
+"""Text that takes effect even if quoted: control tokens of models (`<|…|>`) and placeholders of templates."""
 
 
 def quoted(text: str, limit: int = LONGEST_LINE, *, data: str = "", source: str = "", language: str = "text") -> str:

@@ -1,4 +1,4 @@
-"""Real pytest runs with the plugin, and what they archived."""
+"""Runs pytest with the plugin, and reads the archived records."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 import pytest
 import yaml
 
-# pytester drops the modules that a run inside this process was the first to import. Loaded here, they stay: there is
-# one copy of each class, and installed plugins are found. (The charts load `importlib_metadata`, which switches off
-# Python's own search for packages and brings another one, which would be dropped.)
+# pytester drops the modules that a run in this process imported first. If they are loaded here, there is one copy of
+# each class, and installed plugins are found. (The charts load `importlib_metadata`, which replaces Python's search for
+# packages by its own, which pytester would drop.)
 import pytest_dvwiki.pipeline
 import pytest_dvwiki.report.site.charts
 import pytest_dvwiki.report.terminal  # noqa: F401
@@ -21,12 +21,12 @@ if TYPE_CHECKING:
 
 
 LEAN = ("-p", "no:hypothesispytest", "-p", "no:anyio")
-"""Without plugins that import much in each process, whatever its tests are."""
+"""Switches off plugins that import much in each process."""
 
 
 @dataclass(frozen=True)
 class Project:
-    """A folder with tests, and a way to run them."""
+    """A folder with tests that can be run."""
 
     pytester: pytest.Pytester
 
@@ -45,12 +45,12 @@ class Project:
         return self.pytester.runpytest_subprocess(*LEAN, *on, "-p", "no:cacheprovider", *arguments)
 
     def records(self) -> list[dict[str, Any]]:
-        """All records, the oldest first."""
+        """Return all records, the oldest first."""
         paths = sorted((self.path / ".agent" / "tasks").glob("2*/*/*.yaml"), key=lambda path: path.stat().st_mtime_ns)
         return [yaml.safe_load(path.read_text(encoding="utf-8")) for path in paths]
 
     def causes(self) -> dict[str, str]:
-        """Labels of the newest record by test."""
+        """Return the labels of the newest record, by test."""
         return {
             test["nodeid"].rpartition("::")[2]: f"{cause['error_class']}/{cause['failure_subtype']}"
             for cause in self.records()[-1]["occurrences"]
@@ -58,7 +58,7 @@ class Project:
         }
 
     def pages(self) -> set[str]:
-        """Names of the bug pages."""
+        """Return the names of the bug pages."""
         return {path.name for path in (self.wiki / "bugs").glob("[!_]*.md")}
 
 
@@ -70,11 +70,11 @@ def git(root: Path, *arguments: str, check: bool = True) -> subprocess.Completed
 
 
 def install(packages: Path, entry_points: str, **modules: str) -> None:
-    """A package in a folder of packages.
+    """Install a package in a folder of packages.
 
     Args:
         packages: The folder.
-        entry_points: Those of the group, a line each.
+        entry_points: Entry points of the group, one on each line.
         modules: The text of each of its modules.
     """
     metadata = packages / "vip-1.0.dist-info"

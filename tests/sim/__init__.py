@@ -1,1 +1,1 @@
-"""Real simulators: what the whole of the plugin makes of every kind of failure."""
+"""Tests with real simulators: the plugin's results for every kind of failure."""

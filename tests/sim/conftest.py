@@ -1,4 +1,4 @@
-"""Where the sessions of this folder leave what they give, for all tests and workers of one run."""
+"""Folder for the results of sessions, shared by all tests and workers of one run."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ collect_ignore = ["projects"]
 
 @pytest.fixture(scope="session")
 def shared(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder that xdist's workers have in common."""
+    """Return a folder that all xdist workers share."""
     base = tmp_path_factory.getbasetemp()
     folder = (base.parent if os.getenv("PYTEST_XDIST_WORKER") else base) / "sessions"
     folder.mkdir(exist_ok=True)

@@ -1,4 +1,4 @@
-"""Runs pytest with the plugin in a copy of a project, and reads what it left behind as an outsider would.
+"""Runs pytest with the plugin in a copy of a project, and reads its files independently of the plugin's code.
 
 Nothing here imports the package: records and pages are read as the files that they are.
 """
@@ -30,11 +30,11 @@ HERE = Path(__file__).parent
 PROJECTS = HERE / "projects"
 CALL_LIMIT_S = 300
 HANG_LIMIT_S = 240
-# Coverage would trace the simulator's own Python as well: minutes, for lines that the other tests run too.
+# Coverage would trace the simulator's Python as well; that takes minutes, and other tests run the same lines.
 _FOREIGN = re.compile(
     r"^(COVERAGE_|PYTEST_|COCOTB_|DVWIKI_|GITHUB_|CI_|CI$|BUILD_NUMBER$|LSB_|SLURM_|SIM$|LOG_FILES$|TOPLEVEL)"
 )
-"""Variables of the outer run that would change an inner one."""
+"""Environment variables of the outer run that would change an inner one."""
 _TALLY = re.compile(r"^=*\s*(?P<tally>\d+ (?:passed|failed|error|skipped|deselected|xfailed).*) in [\d.]+s")
 
 
@@ -49,10 +49,10 @@ class Call:
 
     @property
     def tally(self) -> str:
-        """pytest's own last line, such as `2 failed, 1 passed`; empty where it never came to that.
+        """Return pytest's last line, such as `2 failed, 1 passed`; empty if there is none.
 
-        Its parts are sorted, since under xdist they come in the order in which tests end, and xdist does not count what
-        was deselected.
+        Its parts are sorted, since xdist prints them in the order in which tests end. Deselected tests are omitted,
+        since xdist does not count them.
         """
         for line in reversed(self.output.splitlines()):
             found = _TALLY.match(line)
@@ -61,19 +61,19 @@ class Call:
         return ""
 
     def save(self, path: Path) -> None:
-        """Writes it down for other processes of the same outer run."""
+        """Write the call to a file, for other processes of the same outer run."""
         path.write_text(json.dumps(asdict(self) | {"folder": str(self.folder)}), encoding="utf-8")
 
     @classmethod
     def load(cls, path: Path) -> Call:
-        """Reads what `save` wrote."""
+        """Read a call that `save` wrote."""
         values = json.loads(path.read_text(encoding="utf-8"))
         return cls(**(values | {"folder": Path(values["folder"])}))
 
 
 @dataclass(frozen=True, slots=True)
 class FailedTest:
-    """A test in a cause."""
+    """A failed test of a cause."""
 
     nodeid: str
     phase: str
@@ -85,7 +85,7 @@ class FailedTest:
 
 @dataclass(frozen=True, slots=True)
 class Cause:
-    """An occurrence of a record."""
+    """A cause in a record."""
 
     fingerprint: str
     label: str
@@ -98,7 +98,7 @@ class Cause:
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """A record, as far as this suite asks."""
+    """The part of a record that these tests check."""
 
     path: Path
     task_id: str
@@ -110,7 +110,7 @@ class Record:
 
     @classmethod
     def read(cls, path: Path) -> Record:
-        """Reads a record's file."""
+        """Read a record's file."""
         text = path.read_text(encoding="utf-8")
         values = yaml.safe_load(text)
         return cls(
@@ -125,7 +125,7 @@ class Record:
 
     @property
     def identities(self) -> set[tuple[str, str]]:
-        """Fingerprint and label of every cause."""
+        """Return the fingerprint and label of every cause."""
         return {(cause.fingerprint, cause.label) for cause in self.causes}
 
 
@@ -153,25 +153,25 @@ def _cause(values: Mapping[str, Any]) -> Cause:
 
 @dataclass(frozen=True)
 class Archive:
-    """What stands under `.agent` of a project."""
+    """The files below `.agent` of a project."""
 
     root: Path
 
     @cached_property
     def records(self) -> tuple[Record, ...]:
-        """Every record, the oldest first."""
+        """Return all records, the oldest first."""
         paths = (self.root / "tasks").glob("[0-9]*/[0-9]*/*.yaml")
         return tuple(sorted((Record.read(path) for path in paths), key=lambda r: (r.finished, r.task_id)))
 
     @property
     def record(self) -> Record:
-        """The only record."""
+        """Return the only record."""
         assert len(self.records) == 1, f"{len(self.records)} records under {self.root}"
         return self.records[0]
 
     @property
     def pages(self) -> dict[str, Path]:
-        """Bug and pattern pages by their path in the wiki."""
+        """Return the bug and pattern pages, by their path in the wiki."""
         wiki = self.root / "wiki"
         return {
             path.relative_to(wiki).as_posix(): path
@@ -181,37 +181,37 @@ class Archive:
         }
 
     def page(self, name: str) -> dict[str, Any]:
-        """The frontmatter of a page."""
+        """Return the frontmatter of a page."""
         text = self.pages[name].read_text(encoding="utf-8")
         values: dict[str, Any] = yaml.safe_load(text.split("---\n")[1])
         return values
 
     def suite(self, record: Record) -> list[str]:
-        """The names of the tests that ran."""
+        """Return the names of the tests that ran."""
         paths = (self.root / "tasks" / "suites" / f"{suite}.txt" for suite in record.suites)
         return [name for path in paths for name in path.read_text(encoding="utf-8").splitlines()]
 
     def files(self) -> Iterator[Path]:
-        """Every file, the journal's too."""
+        """Return the content of every file, including the journal."""
         return (path for path in sorted(self.root.rglob("*")) if path.is_file())
 
 
 @dataclass(frozen=True)
 class Project:
-    """A copy of a project in a folder of its own."""
+    """A copy of a project in a new folder."""
 
     folder: Path
 
     @classmethod
     def copy(cls, name: str, folder: Path) -> Project:
-        """Copies a project of `projects/`, without what a run may have left there."""
+        """Copy a project of `projects/`, without files that a run may have left there."""
         ignored = shutil.ignore_patterns("sim_build", "__pycache__", ".agent", ".pytest_cache")
         shutil.copytree(PROJECTS / name, folder, ignore=ignored)
         return cls(folder)
 
     @property
     def archive(self) -> Archive:
-        """What stands there now."""
+        """Return the current archive."""
         return Archive(self.folder / ".agent")
 
     def run(
@@ -221,12 +221,12 @@ class Project:
         env: Mapping[str, str] | None = None,
         plugin: bool = True,
     ) -> Call:
-        """Calls pytest, with `--dvwiki` or with the plugin switched off."""
+        """Call pytest, with `--dvwiki` or with the plugin switched off."""
         command = _command(args, plugin=plugin)
         return self.call(command, environment(simulator, env))
 
     def call(self, command: Sequence[str], env: Mapping[str, str]) -> Call:
-        """Runs a command in the project; whatever it started and left is ended with it."""
+        """Run a command in the project; end all processes that it started."""
         started = time.monotonic()
         log = self.folder.with_name(f"{self.folder.name}.{time.monotonic_ns()}.txt")
         with log.open("wb") as stream:
@@ -239,33 +239,33 @@ class Project:
 
     @contextlib.contextmanager
     def hanging(self, *args: str, simulator: str = "icarus", env: Mapping[str, str] | None = None) -> Iterator[Hanging]:
-        """Calls pytest and gives it out once the simulation hangs; ends it, with its simulator, afterwards."""
+        """Call pytest, yield when the simulation hangs, and end pytest and its simulator afterwards."""
         log = self.folder.with_name(f"{self.folder.name}.hanging.txt")
         with log.open("wb") as stream:
             process = _start(_command(args), self.folder, environment(simulator, env), stream)
             try:
-                # Beside another worker the simulation may hang before the test that has its failure reported has.
+                # With several workers, the simulation may hang before the other worker has reported its failure.
                 self._await(("hanging", "reported") if "-n" in args else ("hanging",), process, log)
                 yield Hanging(process, self.folder, log, time.monotonic())
             finally:
                 _end_group(process)
 
     def _await(self, signs: Sequence[str], process: subprocess.Popen[bytes], log: Path) -> None:
-        """Waits for files by which tests and benches say how far they are."""
+        """Wait for files with which tests and benches show their progress."""
         limit = time.monotonic() + HANG_LIMIT_S
-        # Not by `rglob`, which fails where a folder goes away while it looks.
+        # Not `rglob`: it fails if a folder disappears meanwhile.
         while not set(signs) <= {name for _, _, names in os.walk(self.folder) for name in names}:
             text = log.read_text(encoding="utf-8", errors="replace")
             assert process.poll() is None, f"pytest ended before it hung:\n{text}"
             assert time.monotonic() < limit, f"the simulation never hung:\n{text}"
             time.sleep(0.05)
-        # The last lines of the simulator are on their way through pipes and threads.
+        # The last lines of the simulator may still be in pipes and threads.
         time.sleep(1.5)
 
 
 @dataclass(frozen=True, slots=True)
 class Hanging:
-    """A run whose simulation goes on for ever."""
+    """A run whose simulation never ends."""
 
     process: subprocess.Popen[bytes]
     folder: Path
@@ -273,7 +273,7 @@ class Hanging:
     since: float
 
     def kill(self, who: str) -> None:
-        """Sends SIGKILL to `pytest` alone, whose simulator then lives on, or to the whole `group`."""
+        """Send SIGKILL to `pytest` alone, whose simulator then continues, or to the whole `group`."""
         if who == "group":
             os.killpg(self.process.pid, signal.SIGKILL)
         else:
@@ -281,22 +281,22 @@ class Hanging:
         assert self.process.wait(timeout=HANG_LIMIT_S) == -signal.SIGKILL
 
     def interrupt(self) -> int:
-        """Presses Ctrl-C, and returns pytest's exit status."""
+        """Press Ctrl-C, and return pytest's exit status."""
         os.killpg(self.process.pid, signal.SIGINT)
         return self.process.wait(timeout=HANG_LIMIT_S)
 
     def interrupted(self) -> Call:
-        """Presses Ctrl-C, and returns the call when it has ended."""
+        """Press Ctrl-C, and return the ended call."""
         return _ended(self.folder, self.interrupt(), self.log, self.since)
 
     @property
     def output(self) -> str:
-        """What it has printed."""
+        """Return the output so far."""
         return self.log.read_text(encoding="utf-8", errors="replace")
 
 
 def environment(simulator: str, more: Mapping[str, str] | None = None) -> dict[str, str]:
-    """The variables of an inner run: the outer ones without those that would change it."""
+    """Return the environment of an inner run: the current one without the variables that would change the run."""
     env = {key: value for key, value in os.environ.items() if not _FOREIGN.match(key)}
     env["SIM"] = simulator
     if simulator == "verilator":
@@ -305,7 +305,7 @@ def environment(simulator: str, more: Mapping[str, str] | None = None) -> dict[s
 
 
 def missing(simulator: str | None) -> str | None:
-    """Why a simulator cannot be run here; None where it can."""
+    """Return why a simulator cannot run here; None if it can."""
     if simulator is None:
         return None
     absent = [name for name in ("cocotb", "pyuvm") if not importlib.util.find_spec(name)]
@@ -342,13 +342,13 @@ def _start(command: Sequence[str], folder: Path, env: Mapping[str, str], stream:
         stdout=stream,
         stderr=subprocess.STDOUT,
         start_new_session=True,
-        # Whoever runs the suite in the background of a script has interrupts ignored, and children inherit that.
+        # A script's background processes ignore interrupts, and their children inherit that.
         preexec_fn=functools.partial(signal.signal, signal.SIGINT, signal.SIG_DFL),  # noqa: PLW1509  # no threads here
     )
 
 
 def _end_group(process: subprocess.Popen[bytes]) -> None:
-    """Ends what a call left behind, such as a simulator whose pytest is gone."""
+    """End the remaining processes of a call, such as a simulator whose pytest has ended."""
     with contextlib.suppress(ProcessLookupError):
         os.killpg(process.pid, signal.SIGKILL)
     process.wait()

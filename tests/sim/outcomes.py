@@ -1,4 +1,4 @@
-"""The table of outcomes as data: sessions, rows, and the cells that they make."""
+"""Reads the table of outcomes: sessions, rows, and their cells."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Session:
-    """One call of pytest, or one regression outside it, that shows many rows at once."""
+    """One call of pytest, or one regression outside pytest, that covers many rows."""
 
     name: str
     flow: str
@@ -40,11 +40,11 @@ class Session:
 
     @property
     def is_pytest(self) -> bool:
-        """Whether pytest runs it."""
+        """Return whether pytest runs the session."""
         return self.flow != "M"
 
     def run(self, project: Project, mode: str, *, plugin: bool = True) -> Call:
-        """Runs it in a fresh copy of the project; with `then`, returns the second call."""
+        """Run the session in a new copy of the project; with `then`, return the second call."""
         if not self.is_pytest:
             return self._regress(project)
         settings = table()["modes"][mode]
@@ -60,7 +60,7 @@ class Session:
         return project.run(*self.then, env=env) if self.then else call
 
     def _regress(self, project: Project) -> Call:
-        """Runs `make` for each item, and archives what that left behind."""
+        """Run `make` for each item, and archive the results."""
         variables = environment(self.simulator or "icarus")
         project.call([sys.executable, "regress.py", *self.args], variables)
         return project.call([sys.executable, "-m", "pytest_dvwiki", "ingest", "made", "--task", "made"], variables)
@@ -68,32 +68,32 @@ class Session:
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """A row in a session: what its tests must have become."""
+    """A row in a session: the expected results of its tests."""
 
     row: str
     session: Session
     labels: tuple[str, ...]
     primary: tuple[str, ...]
     tests: tuple[tuple[str, str | None], ...]
-    """Items, each with the name of a cocotb test inside it or None."""
+    """Items, each with the name of a cocotb test in it, or None."""
     follow: tuple[tuple[str, str | None], ...]
     causes: int
     phase: str | None
 
     def causes_in(self, record: Record) -> tuple[Cause, ...]:
-        """The causes that hold a test of this row."""
+        """Return the causes with a test of this row."""
         return tuple(cause for cause in record.causes if any(self.is_own(test.nodeid) for test in cause.tests))
 
     def is_own(self, nodeid: str) -> bool:
-        """Whether a test is one of this row's."""
+        """Return whether a test belongs to this row."""
         return any(_matches(nodeid, *test) for test in self.tests)
 
     def is_follower(self, nodeid: str) -> bool:
-        """Whether a test may be counted with this row's cause."""
+        """Return whether a test may count for this row's cause."""
         return any(_matches(nodeid, *test) for test in self.follow)
 
     def complaints(self, record: Record) -> list[str]:
-        """What is wrong with what the record says of this row; empty where all is right."""
+        """Return the errors of the record in this row; empty if there are none."""
         causes = self.causes_in(record)
         if len(causes) != self.causes:
             return [f"{len(causes)} causes, not {self.causes}: {_told(causes)}"]
@@ -131,7 +131,7 @@ def _told(causes: tuple[Cause, ...]) -> str:
 
 @cache
 def table() -> dict[str, Any]:
-    """The data file."""
+    """Return the data file."""
     text = (HERE / "outcomes.yaml").read_text(encoding="utf-8")
     values: dict[str, Any] = yaml.safe_load(text)
     return values
@@ -139,7 +139,7 @@ def table() -> dict[str, Any]:
 
 @cache
 def sessions() -> dict[str, Session]:
-    """The sessions by name."""
+    """Return the sessions by name."""
     return {
         name: Session(
             name=name,
@@ -162,7 +162,7 @@ def sessions() -> dict[str, Session]:
 
 @cache
 def cells() -> tuple[Cell, ...]:
-    """Every row in every session that shows it."""
+    """Return every row in every session that covers it."""
     return tuple(
         _cell(row | (special or {}), sessions()[name])
         for row in table()["rows"]
@@ -197,9 +197,9 @@ def _nodeid(item: str, session: Session) -> str:
 
 
 def run_once(shared: Path, session: Session, mode: str, *, plugin: bool = True) -> Call:
-    """Runs a session, or returns what it gave where any process of the outer run has already run it.
+    """Run a session, or return its call if a process of the outer run has already run it.
 
-    The cells of one session are many tests, which xdist may spread over its workers.
+    A session has many tests, which xdist may distribute to several workers.
     """
     folder = shared / f"{session.name}-{mode}{'' if plugin else '-without'}"
     saved = folder.with_suffix(".json")

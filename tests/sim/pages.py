@@ -1,4 +1,4 @@
-"""The pages of the flows and the tutorial as projects: their files, their commands, and what they show of the output.
+"""Reads the pages of the flows and the tutorial as projects: files, commands, and the output that they show.
 
 python -m tests.sim.pages    writes what the commands print now, where a page shows something else
 """
@@ -19,23 +19,23 @@ from .harness import Project, environment, missing
 FLOWS = Path(__file__).parents[2] / "docs" / "flows"
 TUTORIAL = FLOWS.parent / "tutorial.md"
 ANYTHING = "..."
-"""A line of a page that stands for any lines."""
+"""A line of a page that replaces any lines."""
 VOLATILE = (
     (re.compile(r"\b(?:RTL|TB|UNK)_\d{8}_"), "<page>_"),
     (re.compile(r"\b(\w+)_\d{8}T\d{6}Z_[0-9a-f]{6}\b"), r"\1_<time>"),
     (re.compile(r"\d{4}-\d\d-\d\d"), "<date>"),
     (re.compile(r"(RANDOM_SEED=|seeds? )\d+"), r"\1<seed>"),
     (re.compile(r"\b\d+(?:\.\d+)? ?s\b"), "<seconds>"),
-    (re.compile(r"\S*/(?=\w+\.py\(\d+\))"), ""),  # cocotb cuts the paths of pyuvm's lines
+    (re.compile(r"\S*/(?=\w+\.py\(\d+\))"), ""),  # cocotb truncates the paths of pyuvm's lines
     (re.compile(r"={3,}|-{3,}"), "==="),
     (re.compile(r"\bby {5}[0-9a-f]{7,12} "), "by     <commit> "),
 )
-"""What differs from run to run, and what it is compared as."""
+"""Texts that differ from run to run, with their replacements for the comparison."""
 
 
 @dataclass(frozen=True, slots=True)
 class Command:
-    """A command of a page and what the page shows of its output."""
+    """A command of a page, with the output that the page shows."""
 
     line: str
     shown: str
@@ -43,14 +43,14 @@ class Command:
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """The files and commands of a page, in its order."""
+    """The files and commands of a page, in the order of the page."""
 
     files: dict[str, str]
     commands: tuple[Command, ...]
 
     @classmethod
     def read(cls, path: Path) -> Page:
-        """A fence's second word names a file; fences of `console` hold commands behind `$`, each with its output."""
+        """Read a page: a fence's second word names a file; `console` fences have commands after `$`, with output."""
         fences = [token for token in MarkdownIt().parse(path.read_text(encoding="utf-8")) if token.type == "fence"]
         files = {token.info.split()[1]: token.content for token in fences if len(token.info.split()) > 1}
         consoles = "".join(token.content for token in fences if token.info == "console")
@@ -59,26 +59,26 @@ class Page:
 
     @property
     def missing(self) -> str | None:
-        """Why it cannot be run here; None where it can."""
+        """Return why the page cannot be run here; None if it can."""
         words = "\n".join([*self.files.values(), *(command.line for command in self.commands)])
         return missing("icarus") if "icarus" in words else None
 
     def write(self, folder: Path) -> None:
-        """Writes its files into a folder."""
+        """Write the files of the page into a folder."""
         for path, text in self.files.items():
             (folder / path).parent.mkdir(parents=True, exist_ok=True)
             (folder / path).write_text(text, encoding="utf-8")
 
 
 def run(folder: Path, line: str) -> str:
-    """What a command prints in a terminal of 80 columns."""
+    """Return the output of a command in a terminal of 80 columns."""
     env = environment("icarus", {"COLUMNS": "80"})
     env["PATH"] = f"{Path(sys.executable).parent}{os.pathsep}{env['PATH']}"
     return Project(folder).call(["sh", "-c", line], env).output
 
 
 def masked(text: str) -> str:
-    """A text without what is volatile in it."""
+    """Return a text with its volatile parts replaced."""
     lines = "\n".join(line.rstrip() for line in text.splitlines()).strip("\n")
     for volatile, instead in VOLATILE:
         lines = volatile.sub(instead, lines)
@@ -86,13 +86,13 @@ def masked(text: str) -> str:
 
 
 def is_shown(printed: str, shown: str) -> bool:
-    """Whether a page shows what was printed, but for what is volatile or left out."""
+    """Return whether a page shows this output, except for volatile and omitted parts."""
     parts = re.split(rf"^{re.escape(ANYTHING)}$", masked(shown), flags=re.MULTILINE)
     return re.fullmatch(r"[\s\S]*".join(map(re.escape, parts)), masked(printed)) is not None
 
 
 def shorten(printed: str, shown: str) -> str:
-    """What is to be shown of an output: where a page begins with lines left out, from the same line on."""
+    """Return the part of an output to show; if the page omits the first lines, it starts at the same line again."""
     lines = [line.rstrip() for line in printed.strip("\n").splitlines()]
     before = shown.splitlines()
     if before[:1] == [ANYTHING]:
@@ -102,7 +102,7 @@ def shorten(printed: str, shown: str) -> str:
 
 
 def refresh(path: Path, folder: Path) -> None:
-    """Runs a page in a folder, and writes what it should show where that is something else."""
+    """Run a page in a folder, and update the page where its output has changed."""
     page = Page.read(path)
     if page.missing:
         sys.stderr.write(f"{path.name}: left as it is, {page.missing}\n")

@@ -1,4 +1,4 @@
-"""The commands that terminal and page print, and what they give where a user pastes them with a bare environment."""
+"""Finds the commands that the terminal and the pages print, and runs them with a minimal environment."""
 
 from __future__ import annotations
 
@@ -31,19 +31,19 @@ def on_page(text: str) -> str:
 
 
 def bare(simulator: str | None) -> dict[str, str]:
-    """Return the environment of a user who has set nothing; the simulator is on the path."""
+    """Return the environment of a user who has set nothing, with the simulator on the path."""
     path = f"{Path(sys.executable).parent}{os.pathsep}{environment(simulator or 'icarus')['PATH']}"
     return {"PATH": path, "HOME": os.environ.get("HOME", "/")}
 
 
 def paste(line: str, folder: Path, env: Mapping[str, str]) -> Call:
-    """Run a command in a folder, with a record of what comes of it."""
+    """Run a command in a folder, and archive its results."""
     return Project(folder).call(["bash", "-c", line], {**env, "PYTEST_ADDOPTS": "--dvwiki"})
 
 
 def complaint(line: str, cause: Cause, again: Sequence[Cause]) -> str:
-    """Return what is wrong with what a command gave; nothing where it gave the same cause."""
-    # Of a run that was killed it may not be known.
+    """Return the error if a command did not give the same cause; empty if it did."""
+    # A killed run may not know its simulator.
     simulators = {test.simulator for test in cause.tests} - {None}
     is_same = any(
         each.fingerprint == cause.fingerprint and simulators <= {test.simulator for test in each.tests}

@@ -1,4 +1,4 @@
-"""The table of scenarios as data: what is done in a repository, and what may and must be said of it."""
+"""Reads the table of scenarios: steps in a repository, and the statements that must and must not follow."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ if TYPE_CHECKING:
 
 PLACES = ("terminal", "page", "prompt", "index")
 _NAME = re.compile(r"<([^<>?!=]+)>")
-"""A commit in an expression, by its message; what has a `?`, `!` or `=` belongs to the expression."""
+"""A commit in an expression, by its message; `?`, `!` and `=` belong to the expression."""
 _PAGE = re.compile(r"\[page of ([^\]]+)\]")
 """A page, by words of its title."""
 
 
 @dataclass(frozen=True, slots=True)
 class Scenario:
-    """A history of one repository, and what is told in it."""
+    """A history of one repository, with the expected statements."""
 
     name: str
     section: int
@@ -37,11 +37,11 @@ class Scenario:
 
     @property
     def simulators(self) -> set[str]:
-        """Those on which it runs something."""
+        """Return the simulators that the scenario runs."""
         return {on for step in self.steps if "run" in step or "make" in step for on in _simulators(step)}
 
     def absent(self) -> list[str]:
-        """Return what cannot be run here."""
+        """Return why simulators of the scenario cannot run here."""
         return [reason for name in sorted(self.simulators) if (reason := missing(name))]
 
     def complaints(self, folder: Path) -> list[str]:
@@ -51,7 +51,7 @@ class Scenario:
             folder: Where to make the copy.
 
         Returns:
-            What should have been said and was not, and the other way round; empty where all is right.
+            Missing and wrong statements; empty if there are none.
         """
         play = _Play(Project.copy("truth", folder))
         play.git("init", "-q", "-b", "main")
@@ -74,7 +74,7 @@ def scenarios() -> tuple[Scenario, ...]:
 
 
 class _Play:
-    """A project in which steps are done one after another.
+    """A project in which the steps run, one after another.
 
     Args:
         project: A copy of the project.
@@ -86,11 +86,11 @@ class _Play:
         self._terminal = ""
         self._status = 0
         self._here = project.folder
-        """Where the user stands."""
+        """The user's current folder."""
         (project.folder / ".agent").mkdir(exist_ok=True)
 
     def do(self, step: Mapping[str, Any]) -> list[str]:
-        """Do one step, and return what is wrong with what is said after it."""
+        """Do one step, and return the errors in the statements after it."""
         folder = self._project.folder
         for path, text in step.get("write", {}).items():
             (folder / path).parent.mkdir(parents=True, exist_ok=True)
@@ -109,7 +109,7 @@ class _Play:
         if "commit" in step:
             self._commit(step["commit"])
         if "run" in step:
-            # Of two edits within a second that leave a file's size as it is, Python would run the first one's bytecode.
+            # After two edits within a second that keep a file's size, Python would run the bytecode of the first.
             for cache in folder.rglob("__pycache__"):
                 shutil.rmtree(cache)
             self._run(step["run"] or {})
@@ -122,7 +122,7 @@ class _Play:
         return self._wrong(step)
 
     def git(self, *words: str) -> str:
-        """Call git, and return what it says."""
+        """Call git, and return its output."""
         who = ("-c", "user.name=A", "-c", "user.email=a@example.com", "-c", "commit.gpgsign=false")
         done = subprocess.run(
             ["git", *who, *words], cwd=self._project.folder, capture_output=True, text=True, check=True
@@ -170,7 +170,7 @@ class _Play:
         return pages.pop()
 
     def _bugs(self) -> dict[str, Path]:
-        """The pages of causes that count runs: the others lead to one of them."""
+        """Return the pages of causes that count runs; the other pages link to one of them."""
         archive = self._project.archive
         return {
             name: path
@@ -179,7 +179,7 @@ class _Play:
         }
 
     def _pasted(self, place: str) -> str:
-        """Run what a place shows as command, and return what is wrong with what comes of it."""
+        """Run the command that a place shows, and return the error in its result."""
         archive = self._project.archive
         cause = archive.records[-1].causes[0]
         (simulator,) = {test.simulator for test in cause.tests}
@@ -199,7 +199,7 @@ class _Play:
         return pasted.complaint(line, cause, again[-1].causes)
 
     def _said(self, place: str) -> str:
-        """Return what stands at one of the places, each paragraph on one line."""
+        """Return the text of one of the places, each paragraph on one line."""
         if place == "terminal":
             return _plain(self._terminal)
         if place == "prompt":
@@ -230,7 +230,7 @@ class _Play:
 
 
 def _plain(text: str) -> str:
-    """Return a text without colours and line breaks inside a paragraph."""
+    """Return a text without colours and without line breaks inside paragraphs."""
     text = re.sub(r"\x1b\[[0-9;]*m", "", text)
     paragraphs: Sequence[str] = re.split(r"\n\s*\n", text)
     return "\n".join(" ".join(paragraph.split()) for paragraph in paragraphs)

@@ -1,4 +1,4 @@
-"""Faults and crowds at full scale, the longer half of `make survive`."""
+"""Runs the tests with faults and many processes at full scale, the longer half of `make survive`."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from .work import WAYS
 
 KILLS = 1000
 REFUSALS = 100
-"""Of each error."""
+"""Number of calls that fail with each error."""
 
 
 def main() -> int:
-    """Runs all, and gives 1 where something was torn or lost."""
+    """Run all tests, and return 1 if something was torn or lost."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--kills", type=int, default=KILLS)
     parser.add_argument("--refusals", type=int, default=REFUSALS)
@@ -44,7 +44,7 @@ def main() -> int:
 
 
 def _faults(fault: str, count: int, places: list[tuple[str, int]]) -> int:
-    """Tries a fault at some calls, or at all where there are no more; gives how many went wrong."""
+    """Try a fault at some calls, or at all if there are fewer; return the number of errors."""
     chosen = random.sample(places, min(count, len(places)))
     wrong = 0
     for way in WAYS:

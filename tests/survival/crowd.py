@@ -1,4 +1,4 @@
-"""A crowd at one wiki: processes that write, others that read, and one that kills writers."""
+"""Many processes at one wiki: some write, some read, and one kills writers."""
 
 from __future__ import annotations
 
@@ -31,10 +31,10 @@ _PAGE = "---\ntype: spec\nfeature: counter\n---\n\n# Counter\n\n## Count\n\n0\n"
 
 
 def crowd(place: Layout, *, writers: int, readers: int, kills: int) -> str:
-    """Lets processes archive and read while each 200 ms one that writes is killed, and looks at what is left.
+    """Let processes archive and read while a writer is killed every 200 ms, and check the wiki.
 
     Returns:
-        What was done, in one line.
+        A summary in one line.
 
     Raises:
         AssertionError: Something is torn, lost or wrong.
@@ -104,10 +104,10 @@ def _whole(place: Layout) -> None:
 
 
 def increments(place: Layout, *, writers: int, count: int) -> str:
-    """Lets processes count on one page, each by reading it and writing one more.
+    """Let processes count on one page: each reads the number and writes it plus one.
 
     Raises:
-        AssertionError: One of them is lost.
+        AssertionError: A count is lost.
     """
     config = WikiConfig(wiki_dir=place.wiki)
     assert WikiStore(config, "human").create("specs", "counter", _PAGE).status == "done"
@@ -124,7 +124,7 @@ def _count(config: WikiConfig, count: int) -> None:
     for _ in range(count):
         status = ""
         while status != "done":
-            # A session may read a section only so often.
+            # A session may read a section only a limited number of times.
             store = WikiStore(config, "agent", lock_timeout=600.0)
             found = store.fetch(COUNTER)
             assert isinstance(found, Fetched)
@@ -140,7 +140,7 @@ def _fork(work: Callable[[], object]) -> int:
         random.seed()
         work()
         status = 0
-    except Exception as error:  # noqa: BLE001  # the parent sees the status, a person this line
+    except Exception as error:  # noqa: BLE001  # the parent reads the status, a person this line
         sys.stderr.write(f"{type(error).__name__}: {error}\n")
     finally:
         sys.stderr.flush()
@@ -148,7 +148,7 @@ def _fork(work: Callable[[], object]) -> int:
 
 
 def _end(process: int, by: int = 0) -> int:
-    """Waits for a process, after a signal or of itself; gives its exit status, negative for a signal."""
+    """Wait for a process, with or without sending a signal; return its exit status, negative for a signal."""
     if by:
         os.kill(process, by)
     _, status = os.waitpid(process, 0)

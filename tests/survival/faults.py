@@ -1,4 +1,4 @@
-"""Faults at system calls: strace ends a process at its n-th one, or lets that one and all that follow fail."""
+"""Faults at system calls: strace kills a process at its n-th call, or makes that call and all later ones fail."""
 
 from __future__ import annotations
 
@@ -32,16 +32,16 @@ if TYPE_CHECKING:
 
 TESTS = Path(__file__).parents[1]
 KILLED_AT = ("openat", "mkdir", "write", "pwrite64", "fsync", "rename", "link", "unlink", "rmdir", "chmod", "flock")
-"""Calls that change what others see, or come before one: who dies at another one leaves what one of these leaves."""
+"""Calls that change files, or precede such a call; a kill at any other call has the same effect as at one of these."""
 REFUSED_AT = ("mkdir", "write", "pwrite64", "fsync", "rename", "link")
-"""Those of them that a full or a broken disk refuses, but for `openat`: strace cannot tell a new file from an old."""
+"""Those of them that fail on a full or broken disk, except `openat`: strace cannot tell a new file from an old one."""
 _MARK = "getppid"
 _CALL = re.compile(r"(?:\d+\s+)?(\w+)\(")
 _LOG_LINE = re.compile(r"## \[\d{4}-\d\d-\d\d\] \w+ \| \S+ \| .+")
 
 
 def is_available() -> bool:
-    """Whether a process can be watched here."""
+    """Return whether strace works here."""
     if shutil.which("strace") is None:
         return False
     return subprocess.run(["strace", "-qq", "-o", os.devnull, "true"], capture_output=True, check=False).returncode == 0
@@ -49,24 +49,24 @@ def is_available() -> bool:
 
 @dataclass(frozen=True)
 class Start:
-    """A wiki with which somebody goes a way."""
+    """A wiki before an action, with the system calls of the action."""
 
     way: str
     template: Path
     said: tuple[str, ...]
-    """What was done before."""
+    """What the actions before have done."""
     calls: tuple[str, ...]
-    """The process's system calls in order, with a mark where its start is over."""
+    """The process's system calls in order, with a mark after its start."""
 
     def places(self, names: Sequence[str]) -> list[int]:
-        """The numbers, from 1, that the way's own calls have among all of the process with these names."""
+        """Return the numbers, from 1, of the action's calls among all calls of the process with these names."""
         counted = [(name in names, at) for at, name in enumerate(self.calls) if name in names]
         return [number for number, (_, at) in enumerate(counted, 1) if at > self.calls.index(_MARK)]
 
 
 @cache
 def start(way: str) -> Start:
-    """Makes the wiki with which a way begins, and counts the way's system calls."""
+    """Make the wiki before an action, and list the action's system calls."""
     folder = Path(tempfile.mkdtemp(prefix=f"dvwiki-{way}-"))
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
     template = folder / "template"
@@ -83,10 +83,10 @@ def start(way: str) -> Start:
 
 
 def kill(start: Start, number: int) -> str | None:
-    """Kills a process at one of its calls.
+    """Kill a process at one of its calls.
 
     Returns:
-        What is wrong with the wiki then, None where all is well.
+        The error in the wiki afterwards, or None.
     """
     with _copy(start.template) as root:
         ended = _inject(start, root, KILLED_AT, f"signal=SIGKILL:when={number}")
@@ -96,10 +96,10 @@ def kill(start: Start, number: int) -> str | None:
 
 
 def refuse(start: Start, number: int, error: str, *, for_ever: bool) -> str | None:
-    """Lets a call fail, or it and all that follow.
+    """Make one call fail, or it and all later ones.
 
     Returns:
-        What is wrong with what was said and with the wiki then, None where all is well.
+        The error in the output or in the wiki afterwards, or None.
     """
     with _copy(start.template) as root:
         ended = _inject(start, root, REFUSED_AT, f"error={error}:when={number}{'+' if for_ever else ''}")
@@ -112,10 +112,10 @@ def refuse(start: Start, number: int, error: str, *, for_ever: bool) -> str | No
 
 
 def what_is_wrong(place: Layout, said: Sequence[str]) -> str | None:
-    """Looks at a wiki after a fault, as the next run and then `dvwiki build` find it."""
+    """Check a wiki after a fault, with the next run and then `dvwiki build`."""
     try:
         _look(place, said)
-    except Exception as error:  # noqa: BLE001  # whatever it is, the caller names the call at which it came
+    except Exception as error:  # noqa: BLE001  # the caller names the call with the fault
         return f"{type(error).__name__}: {error}"
     return None
 

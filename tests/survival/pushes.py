@@ -1,4 +1,4 @@
-"""CI jobs, each by a recipe of `ci`, that push records to one bare repository while some are killed and one builds."""
+"""CI jobs with the recipes of `ci` that push records to one bare repository, while some are killed and one builds."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def test_passes(): pass
 
 
 class _Job:
-    """A clone, and what runs in it."""
+    """A clone, and the process that runs in it."""
 
     def __init__(self, folder: Path, bare: Path, number: int) -> None:
         self.folder = folder / f"job{number}"
@@ -54,7 +54,7 @@ class _Job:
         )
 
     def kill(self) -> None:
-        """Kill all its processes, and remove the locks of git, as git asks for after a kill."""
+        """Kill all its processes, and remove git's locks, as git requires after a kill."""
         os.killpg(self.process.pid, signal.SIGKILL)
         self.process.communicate()
         for lock in (self.folder / ".git").rglob("*.lock"):
@@ -70,10 +70,10 @@ class _Job:
 
 
 def pushes(folder: Path, rounds: int) -> str:
-    """Run all rounds, and compare what the repository holds with what the jobs have written.
+    """Run all rounds, and compare the records in the repository with those that the jobs wrote.
 
     Returns:
-        What was done, in one line.
+        A summary in one line.
 
     Raises:
         AssertionError: A push did not land, a record is lost, or a count is wrong.

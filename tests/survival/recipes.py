@@ -1,4 +1,4 @@
-"""The recipes of `ci` for a shard, as scripts that a shell runs in a clone; each ends with 0 where its tests fail."""
+"""The recipes of `ci` for a shard, as scripts for a shell in a clone; they exit with 0 even if tests fail."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _INPUTS = {
     "${{ inputs.push != '' && 'yes' || 'no' }}": "yes",
     "${{ inputs.build == 'yes' && '--build' || '' }}": "",
 }
-"""The action's expressions, with the values that they have in the example of a nightly matrix."""
+"""The action's expressions, with their values in the example of a nightly matrix."""
 _FAILED = "[ $? -eq 1 ]"
 
 
@@ -30,7 +30,7 @@ def by_hand() -> str:
 
 
 def github() -> str:
-    """Return the steps of the action, one after the other, as a runner gives them their variables."""
+    """Return the steps of the action in order, with the variables that a runner sets."""
     action = yaml.safe_load((ROOT / "action.yml").read_text("utf-8"))
     *steps, last = (each for each in action["runs"]["steps"] if each.get("if") != "inputs.push == ''")
     lines = [f"export GITHUB_ACTION_PATH={ROOT} GITHUB_OUTPUT=../output$JOB", 'rm -f "$GITHUB_OUTPUT"']
@@ -44,7 +44,7 @@ def github() -> str:
 
 
 def gitlab() -> str:
-    """Return the script of the template in a checkout without a branch, as GitLab makes it."""
+    """Return the script of the template, after a checkout without a branch, as on GitLab."""
     shard = yaml.safe_load((ROOT / "ci" / "gitlab.yml").read_text("utf-8"))[".dvwiki-shard"]
     variables = {**shard["variables"], "CI_DEFAULT_BRANCH": "main"}
     detached = 'git checkout -q --detach\nexport DVWIKI_PUSH_URL="$(git remote get-url origin)"'

@@ -1,4 +1,4 @@
-"""The ways by which a wiki is written, each gone by a process of its own: `python -m …work act WAY ROOT`.
+"""All actions that write a wiki, each for a process: `python -m …work act WAY ROOT`.
 
 What a way did it says the moment that it was done, a line each. From then on it must survive whatever happens.
 """
@@ -30,13 +30,13 @@ if TYPE_CHECKING:
 
 WORDS = "What a person knows."
 REFUSED = 3
-"""How a way ends that tells why it could not write."""
+"""Exit status of an action that reported why it could not write."""
 SPEC = "---\ntype: spec\nfeature: burst\nstatus: open\n---\n\n# Bursts\n\n## Answer\n\nYes.\n"
 _HOLE = {"covergroup": "fifo.level", "bin": "full[0:3]", "action_class": "actionable", "filled": False}
 
 
 def done(kind: str, what: str) -> None:
-    """Says that something is done, by a system call that no fault is injected into."""
+    """Report that something is done, with a system call into which no fault is injected."""
     os.writev(sys.stdout.fileno(), [f"{kind} {what}\n".encode()])
 
 
@@ -46,7 +46,7 @@ def _archive(place: Layout, run: RunRecord, names: Sequence[str] | None = None, 
 
 
 def a_grown_wiki(place: Layout) -> None:
-    """Two causes of three runs, and a person's words on each page."""
+    """Make a wiki with two causes in three runs, and a person's text on each page."""
     for run in (record(1, occurrence(), occurrence("b" * 12)), record(2, occurrence()), record(3, occurrence())):
         _archive(place, run, ["a", "b"])
     for page in (*place.wiki.glob("bugs/RTL_*.md"), *place.wiki.glob("patterns/[a-z]*.md")):
@@ -60,7 +60,7 @@ def _nothing(place: Layout) -> None:
 
 
 def _a_damaged_wiki(place: Layout) -> None:
-    """Records without pages, a page with wrong numbers, no index, and what somebody who was killed left."""
+    """Make a wiki with records without pages, a page with wrong numbers, no index, and files of a killed process."""
     a_grown_wiki(place)
     write_record(place.tasks, record(4, occurrence("c" * 12), occurrence()))
     done("record", record(4).task_id)
@@ -138,7 +138,7 @@ WAYS: dict[str, Way] = {
 
 
 def main(part: str, way: str, root: str) -> int:
-    """Prepares a wiki for a way, or goes it; a system call tells where its own begin."""
+    """Prepare a wiki for an action, or run the action; a system call marks its start."""
     place = layout(Path(root))
     if part == "prepare":
         WAYS[way].prepare(place)

@@ -61,8 +61,7 @@ class Artefact(Struct, frozen=True, kw_only=True, dict=True):
     path: Path
     """Path of the file, or of its copy in a scratch folder."""
     shown: str
-    """Displayed name: the path relative to the root; for a file in an archive, the archive's name and the path inside.
-    """
+    """Displayed name: the path relative to the root; for a file in an archive, archive and path inside."""
     kind: Kind
     modified: float
     """Seconds since the epoch."""

@@ -73,8 +73,10 @@ class ResultsFiles:
         self._archived = archived
         self._seen = seen
         self.shared: dict[Path, tuple[Artefact, list[Artefact | None]]] = {}
-        """Logs that were read with results files, but also hold other simulations, by path; and for each of the results
-        files the file itself, or None if the file does not show where make ran."""
+        """By path, each log with results files that also holds other simulations.
+
+        Each has a list of its results files, with None for a file that does not show where make ran.
+        """
 
     def parsed(self) -> Iterator[tuple[Artefact, ResultsFile | None]]:
         """Yield each readable results file with its content, or with None if it is empty and the run has logs."""
