@@ -1,4 +1,4 @@
-"""Puts the compiled patterns and rules into the wheel: the YAML files stay their source."""
+"""Adds the compiled patterns and rules to the wheel; their source is the YAML files."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from typing import Any
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
 
-class RegistryHook(BuildHookInterface):  # type: ignore[type-arg]  # of any builder's configuration
+class RegistryHook(BuildHookInterface):  # type: ignore[type-arg]  # for any builder's configuration
     """Compiles the registry for a wheel; an editable install reads the YAML files themselves."""
 
     PLUGIN_NAME = "registry"
 
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:
-        """Adds the file to what is packed."""
+        """Add the compiled file to the wheel."""
         if self.target_name != "wheel" or version == "editable":
             return
         sys.path.insert(0, self.root)
@@ -33,7 +33,7 @@ class RegistryHook(BuildHookInterface):  # type: ignore[type-arg]  # of any buil
         build_data["force_include"][str(rules)] = f"pytest_dvwiki/{rules.name}"
 
     def finalize(self, version: str, build_data: dict[str, Any], artifact_path: str) -> None:  # noqa: ARG002
-        """Takes away what was made for it."""
+        """Remove the compiled file."""
         folder = getattr(self, "_folder", None)
         if folder is not None:
             folder.cleanup()

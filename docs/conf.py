@@ -1,4 +1,4 @@
-"""The documentation site: `make docs` builds it, warnings being errors."""
+"""Settings of the documentation site, which `make docs` builds with warnings as errors."""
 
 from __future__ import annotations
 
@@ -65,7 +65,8 @@ NAVIGATION = {
     },
     "patterns": {"By tool": ("patterns/*",)},
 }
-"""By page the captions below it, each with its pages. It stands here, since the pages are read without a site, too."""
+"""The captions below each page, each with its pages. It is here and not on the pages, which are also read without a
+site."""
 
 project = "pytest-dvwiki"
 release = __version__
@@ -77,9 +78,9 @@ html_show_sourcelink = False
 html_copy_source = False
 myst_heading_anchors = 3
 suppress_warnings = ["misc.highlighting_failure"]
-"""Fences hold logs and excerpts that only resemble their language."""
+"""Fences contain logs and excerpts that only resemble their language."""
 default_role = "code"
-"""Of back-ticks in docstrings."""
+"""The role of back-ticks in docstrings."""
 autodoc_member_order = "bysource"
 autodoc_typehints = "description"
 autodoc_typehints_description_target = "documented"
@@ -93,5 +94,5 @@ def add_navigation(_: Sphinx, page: str, source: list[str]) -> None:
 
 
 def setup(app: Sphinx) -> None:
-    """Connect to Sphinx."""
+    """Register with Sphinx."""
     app.connect("source-read", add_navigation)

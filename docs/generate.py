@@ -46,7 +46,7 @@ _PLACES = {
     "P": "plain",
     **{tool.name: tool.title for tool in simulators.tools() if tool.name in {"ghdl", "verilator"}},
 }
-"""Columns of the table: the flows, all of them on Icarus, and the other simulators."""
+"""Columns of the table: the flows, all on Icarus, and the other simulators."""
 _OUTCOMES = """\
 # What each kind of failure is called
 
@@ -87,7 +87,7 @@ Capture modes that a flow does not have:
 
 @dataclass(frozen=True, slots=True)
 class _Row:
-    """A kind of failure: how many cells of it are run where, and why not elsewhere."""
+    """A kind of failure: how many of its cells run where, and why not elsewhere."""
 
     kind: str
     label: str
@@ -103,7 +103,7 @@ def main() -> None:
 
 
 def generated() -> dict[Path, str]:
-    """Return the files with generated parts, as they should be."""
+    """Return the files with generated parts, with their new content."""
     return {
         SETTINGS: _filled(SETTINGS, {"settings": reference, "librarian": llm.reference}),
         COMMANDS: _filled(COMMANDS, {"commands": _commands}),
@@ -134,7 +134,7 @@ def _summary(path: Path) -> str:
 
 
 def _layers() -> str:
-    """Return the layers that import-linter holds, from the highest to the lowest."""
+    """Return the layers that import-linter enforces, from the highest to the lowest."""
     settings = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
     contract = next(each for each in settings["tool"]["importlinter"]["contracts"] if each["type"] == "layers")
     layers = [layer.replace(f"{PACKAGE.name}.", "").replace(" : ", ", ") for layer in contract["layers"]]
@@ -142,7 +142,7 @@ def _layers() -> str:
 
 
 def _commands() -> str:
-    """Return the commands with their arguments, as their parsers have them."""
+    """Return the commands with their arguments, from their parsers."""
     lines: list[str] = []
     for name, summary in cli.COMMANDS.items():
         parser = argparse.ArgumentParser(prog=f"dvwiki {name}")
@@ -154,7 +154,7 @@ def _commands() -> str:
 def _command(parser: argparse.ArgumentParser, summary: str) -> Iterator[str]:
     yield from ("", f"## {parser.prog}", "", summary)
     rows = []
-    for action in parser._actions:  # argparse has no other way to ask for them
+    for action in parser._actions:  # argparse has no public way to read them
         if isinstance(action, argparse._SubParsersAction):
             for pseudo in action._choices_actions:
                 below = action.choices[pseudo.dest]
@@ -166,7 +166,7 @@ def _command(parser: argparse.ArgumentParser, summary: str) -> Iterator[str]:
 
 
 def _argument(action: argparse.Action) -> str:
-    """Return an argument as it is typed."""
+    """Return an argument as a user types it."""
     choices = "|".join(map(str, action.choices)) if action.choices else ""
     value = "" if action.nargs == 0 else str(action.metavar or choices or action.dest)
     if action.option_strings:
@@ -228,7 +228,7 @@ def _by_reason(row: _Row) -> dict[str, str]:
 
 
 def _words(mode: dict[str, Any]) -> list[str]:
-    """What a mode adds to the call: arguments, or for log files what the tests then do."""
+    """Return what a mode adds to the call: arguments, or for log files the behaviour of the tests."""
     return mode.get("args", ["log_file="] if mode else [])
 
 

@@ -1,4 +1,4 @@
-"""Draw the pictures in the README: `terminal.svg` from what the demo prints, `report.png` of the report that it makes.
+"""Draw the pictures in the README: `terminal.svg` from the demo's output, `report.png` from its report.
 
 python docs/picture.py    plays the demo, which takes about two minutes, and needs Chromium
 """
@@ -43,7 +43,7 @@ line-height: {line_height}px; }}
 
 
 def played() -> str:
-    """Return what the demo prints on a terminal."""
+    """Return the demo's output on a terminal."""
     text = b""
 
     def read(terminal: int) -> bytes:
@@ -58,20 +58,20 @@ def played() -> str:
 
 
 def section(text: str) -> str:
-    """Return the section of the run that shows a regression, the shortest of those."""
+    """Return the shortest section of a run that shows a regression."""
     found = [each for each in _SECTION.findall(text) if "REGRESSED" in _ESCAPES.sub("", each)]
     return min(found, key=len)
 
 
 def drawn(text: str) -> str:
-    """Return a text of a terminal as SVG, in the fonts of the reader's machine."""
+    """Return terminal output as SVG, with the fonts of the reader's machine."""
     console = Console(width=WIDTH, record=True, file=open(os.devnull, "w", encoding="utf-8"))  # noqa: PTH123, SIM115
     console.print(Text.from_ansi(text.rstrip()))
     return console.export_svg(code_format=_FORMAT, unique_id="terminal")
 
 
 def photograph(page: Path) -> None:
-    """Take the picture of the report's overview."""
+    """Photograph the report's overview."""
     with sync_playwright() as playwright:
         arguments = ["--no-sandbox"] if os.geteuid() == 0 else []
         browser = playwright.chromium.launch(executable_path=shutil.which("chromium"), args=arguments)

@@ -1,4 +1,4 @@
-"""Any blocks of a prompt."""
+"""Strategy for blocks of a prompt."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The day on which the unit tests run: pages that grow old would fail them one day. And a model to ask."""
+"""Sets a fixed day for the unit tests, since pages grow old, and provides a model."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def _day(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def llm_server(monkeypatch: pytest.MonkeyPatch) -> Iterator[LlmServer]:
-    """A server with the interface of OpenAI."""
+    """Return a server with the interface of OpenAI."""
     for name in ("http_proxy", "https_proxy", "all_proxy"):
         monkeypatch.delenv(name, raising=False)
         monkeypatch.delenv(name.upper(), raising=False)

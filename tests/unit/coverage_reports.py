@@ -1,4 +1,4 @@
-"""Coverage reports that the libraries themselves write, each in a process of its own: their databases are global."""
+"""Makes coverage reports with the real libraries, each in a new process, since their databases are global."""
 
 from __future__ import annotations
 
@@ -24,17 +24,17 @@ def needs(module: str) -> pytest.MarkDecorator:
 
 
 def run(folder: Path, script: str) -> None:
-    """Runs a script in a folder."""
+    """Run a script in a folder."""
     folder.mkdir(parents=True, exist_ok=True)
     subprocess.run([sys.executable, "-c", textwrap.dedent(script)], cwd=folder, check=True, stdin=subprocess.DEVNULL)
 
 
 def sampled(*samples: tuple[str, int], top: str = "fifo") -> str:
-    """A script that samples a FIFO's operations with cocotb-coverage and exports them as XML and as YAML.
+    """Return a script that samples a FIFO's operations with cocotb-coverage and exports them as XML and YAML.
 
     Args:
         samples: Operation and level of each sample.
-        top: Front of all names.
+        top: Prefix of all names.
     """
     return f"""
 from cocotb_coverage.coverage import CoverCheck, CoverCross, CoverPoint, coverage_db

@@ -1,4 +1,4 @@
-"""How long work takes: in process time, to which other processes of the machine add little."""
+"""Measures work in process time, on which other processes have little effect."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
 
 def seconds(work: Callable[[], object]) -> float:
-    """For ratios with generous bounds alone: no machine is as fast as another, nor as fast as it was before."""
+    """Return the time of work. Use it only for ratios with generous bounds: the speed of machines varies."""
     began = time.process_time()
     work()
     return time.process_time() - began

@@ -1,4 +1,4 @@
-"""Fifty texts that try to get out of the quotation that they are put into, each with a word by which it is found."""
+"""Fifty texts that try to break out of a quotation, each with a word to search for."""
 
 from __future__ import annotations
 
@@ -66,4 +66,4 @@ PLAIN = tuple(
     f"OWNED{number:02}X\nafter" if not template.isprintable() or template.strip() != template else f"OWNED{number:02}X"
     for number, template in enumerate(_TEMPLATES)
 )
-"""Harmless texts with the same words, fenced on pages where the hostile ones are."""
+"""Harmless texts with the same words; pages fence them where they fence the hostile ones."""

@@ -1,4 +1,4 @@
-"""Causes as the records would have them, for tests of what is said of them."""
+"""Causes as in records, for tests of the statements about them."""
 
 from __future__ import annotations
 
@@ -59,12 +59,12 @@ HISTORY = CauseHistory(
 
 
 def state(fix: Fix) -> FixState:
-    """Return a fix as the records have it."""
+    """Return a fix as in the records."""
     return FixState(fix=fix, task_id="regression_x", moment=fix.date)
 
 
 def history(*fixes: Fix, **changes: Any) -> CauseHistory:
-    """Return what records say of a cause with some fixes, oldest first."""
+    """Return the history of a cause with these fixes, oldest first."""
     return replace(HISTORY, fixes=tuple(map(state, fixes)), **changes)
 
 

@@ -1,4 +1,4 @@
-"""Packages that extend the project, as they are installed."""
+"""Installs packages that extend the project."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ if TYPE_CHECKING:
 
 
 def install(folder: Path, entry_points: str, metadata: str = "vip-1.0.dist-info", **modules: str) -> None:
-    """Puts a package into a folder of packages.
+    """Install a package into a folder of packages.
 
     Args:
-        folder: That folder.
+        folder: The folder of packages.
         entry_points: Groups in brackets, each with its lines.
-        metadata: Where in the folder they stand.
+        metadata: Path of the metadata in the folder.
         modules: The text of each of its modules.
     """
     place = folder / metadata

@@ -1,4 +1,4 @@
-"""Records of a small FIFO project, as far as the tests of the archive need them."""
+"""Records of a small FIFO project, for the tests of the archive."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ TEST = "tests/test_fifo.py::test_fifo::overflow"
 CAUSE = "9b1f03c2a7d4"
 FIRST_RUN = datetime.fromisoformat("2026-11-21T00:00:00Z")
 TODAY = datetime.fromisoformat("2026-11-22T12:00:00Z")
-"""When the unit tests run: bugs of the first runs are a day old, and no check finds them stale."""
+"""Time of the unit tests: bugs of the first runs are a day old, so no check finds them stale."""
 
 
 def layout(root: Path) -> Layout:
@@ -72,7 +72,7 @@ def failed(nodeid: str = TEST, seed: str | None = "42") -> FailedTest:
 
 
 def record(number: int, *occurrences: Occurrence, commit: str | None = None, **changes: Any) -> RunRecord:
-    """Run number so-and-so: one an hour from 2026-11-21 on, each at a commit of its own."""
+    """Return the run with a number: one an hour from 2026-11-21 on, each at a different commit."""
     started = FIRST_RUN + timedelta(hours=number)
     fields: dict[str, Any] = {
         "task_id": f"regression_{started:%Y%m%dT%H%M%SZ}_{number:06x}",
@@ -99,7 +99,7 @@ def _row(kind: Any, values: dict[str, Any]) -> Any:
 def passing(
     number: int, fingerprint: str = CAUSE, nodeid: str = TEST, changed: Change = "commit", **changes: Any
 ) -> RunRecord:
-    """A run in which a test passes again, with what git tells of it."""
+    """Return a run in which a test passes again, with the data of git."""
     again = PassedAgain(
         nodeid=nodeid, fingerprint=fingerprint, seed="42", changed=changed, failed_seed="42", simulator="icarus"
     )
@@ -108,7 +108,7 @@ def passing(
 
 
 def fixed(number: int, fingerprint: str = CAUSE, **changes: Any) -> dict[str, Any]:
-    """What git tells of run number so-and-so, in which a cause is gone that the first run had."""
+    """Return the data of git for the run with a number, in which the first run's cause is gone."""
     row: dict[str, Any] = {
         "fingerprint": fingerprint,
         "text": "fifo: reset the read pointer",
@@ -147,7 +147,7 @@ def archived(place: Layout, run: RunRecord, names: Iterable[str] | None = None, 
 
 
 def files(folder: Path) -> dict[str, bytes]:
-    """All files of a wiki but its caches."""
+    """Return all files of a wiki except its caches."""
     return {
         path.relative_to(folder).as_posix(): path.read_bytes()
         for path in sorted(folder.rglob("*"))
@@ -156,7 +156,7 @@ def files(folder: Path) -> dict[str, bytes]:
 
 
 def written(root: Path) -> list[dict[str, Any]]:
-    """The records of a project as their files have them."""
+    """Return the records in a project's files."""
     paths = sorted((root / ".agent" / "tasks").glob("[0-9]*/[0-9]*/*.yaml"))
     return [yaml.safe_load(path.read_text(encoding="utf-8")) for path in paths]
 

@@ -1,4 +1,4 @@
-"""Secrets put together at run time: none of them stands in the repository, where a scanner would find it."""
+"""Secrets that are composed at run time, so that no scanner finds them in the repository."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ class Form:
 
 
 def filled(text: str) -> str:
-    """A text with letters and digits where `<mixed:20>` or `<hex:20>` stands."""
+    """Replace `<mixed:20>` and `<hex:20>` in a text by letters and digits."""
     return _FILLED.sub(
         lambda found: "".join(itertools.islice(itertools.cycle(_FILLINGS[found[1]]), int(found[2]))), text
     )
 
 
 def tokens(rule: dict[str, Any], shorter: int = 0) -> list[str]:
-    """For each prefix of a rule the shortest token that it tells, or one that is too short by some characters."""
+    """Return the shortest token for each prefix of a rule, or one that is too short by some characters."""
     letters = [
         chr(code) for code in range(33, 127) if re.match(f"[{rule['alphabet']}]", chr(code)) and chr(code).isalnum()
     ]
@@ -44,19 +44,19 @@ def tokens(rule: dict[str, Any], shorter: int = 0) -> list[str]:
 
 
 def samples(rule: dict[str, Any]) -> list[str]:
-    """The secrets that a rule's examples are tried with."""
+    """Return the secrets for a rule's examples."""
     return tokens(rule) if "prefixes" in rule else [filled(each) for each in rule["samples"]]
 
 
 def of_rules() -> Iterator[Form]:
-    """Each example of each rule with each of its secrets."""
+    """Return each example of each rule with each of its secrets."""
     for rule in secret_rules.entries():
         for secret, example in itertools.product(samples(rule), rule["examples"]):
             yield Form(rule["id"], rule["id"], filled(example).replace("{}", secret), secret)
 
 
 def one_of_each_rule() -> Iterator[Form]:
-    """The first example of each rule."""
+    """Return the first example of each rule."""
     return (next(group) for _, group in itertools.groupby(of_rules(), key=lambda form: form.rule))
 
 
@@ -96,6 +96,6 @@ _NAMED = (
 
 
 def named() -> Iterator[Form]:
-    """The forms that people asked for."""
+    """Return the forms that users asked for."""
     for name, rule, text, secret in _NAMED:
         yield Form(name, rule, filled(text).replace("{}", filled(secret)), filled(secret))

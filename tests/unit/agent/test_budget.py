@@ -1,4 +1,4 @@
-"""No budget is ever exceeded, and the best hit's header is always there."""
+"""A prompt never exceeds its budget, and always has the header of the best hit."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A template is filled with what the wiki knows, else with what the caller knows."""
+"""A template is filled from the wiki, or else from the caller."""
 
 from __future__ import annotations
 

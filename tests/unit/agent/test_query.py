@@ -1,4 +1,4 @@
-"""The wiki answers questions, best first, and a wiki that is empty or broken says nothing instead of raising."""
+"""The wiki answers questions, best first; an empty or broken wiki gives nothing and does not raise."""
 
 from __future__ import annotations
 

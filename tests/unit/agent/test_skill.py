@@ -1,4 +1,4 @@
-"""The skill for agents: it is installed by `dvwiki init --agent`, and its commands run as they stand."""
+"""`dvwiki init --agent` installs the skill for agents, and its commands run unchanged."""
 
 from __future__ import annotations
 

@@ -34,7 +34,7 @@ LISTS = ("found", "missing", "extra", "waived", "unused_waivers")
 
 
 def outcome(folder: Folder, check: str, **files: str) -> dict[str, Any]:
-    """Status and lists of a result by name of the item, or by tag and value."""
+    """Return status and lists of a result, by name of the item, or by tag and value."""
     folder.write("logs/sta.log", files.get("log", LOG))
     folder.write("logs/top.v", files.get("netlist", NETLIST))
     folder.write("logs/top.spef", files.get("spef", '*SPEF\n*PROGRAM "StarRC 2023"\n'))
@@ -127,7 +127,7 @@ def test_an_entry_says_where_it_comes_from(folder: Folder) -> None:
     }
     (waived,) = told["waived"]
     assert (waived["waiver"], waived["line_number"]) == ("*SPEF version*", None)
-    assert told["missing"][0]["source_file"].endswith("top.spef")  # the file that the log names is not there
+    assert told["missing"][0]["source_file"].endswith("top.spef")  # the file that the log names is missing
     assert told["status"] == "FAIL"
     json.dumps(told)
 

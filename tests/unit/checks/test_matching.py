@@ -1,4 +1,4 @@
-"""Patterns are contained, or match as glob or expression; waivers match a whole text."""
+"""Patterns match a part of a text, or as glob or expression; waivers match a whole text."""
 
 from __future__ import annotations
 

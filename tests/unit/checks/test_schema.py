@@ -1,4 +1,4 @@
-"""Each mistake in the file of a check has a message of its own, with file, line and remedy."""
+"""Each mistake in the file of a check gives its own message, with file, line and remedy."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Reports of agents are read as people write them: headed, in tables, as JSON, in prose; what passed is no failure."""
+"""Reports with headings, tables, JSON or prose are read; passed tests are no failures."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What an agent system found out is archived: off the event loop, once, and as the specification's texts say it."""
+"""An agent system's findings are archived once, outside the event loop, with the texts of the specification."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def pattern(service: WikiIngestService, task: str = "cov_fix_001", **changes: An
 
 
 class Called:
-    """An object of an agent system that holds a classification."""
+    """An agent system's object with a classification."""
 
     def __init__(self, **values: object) -> None:
         self.__dict__.update(values)

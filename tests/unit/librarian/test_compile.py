@@ -1,4 +1,4 @@
-"""A compile merges what is the same and ends what does not hold; what a model says counts only as far as it holds."""
+"""A compile merges equal lessons and ends wrong ones; a model's answer counts only if it can be checked."""
 
 from __future__ import annotations
 
@@ -402,7 +402,7 @@ def test_a_server_that_fails_leaves_the_page_as_it_is(
 
 
 def test_a_server_that_obeys_injected_text_gets_nothing_onto_the_page(project: Layout, llm_server: LlmServer) -> None:
-    """Lessons tell the model to call a fix held, to forge a source and to end all others; it does."""
+    """Lessons tell the model to call a fix held, to forge a source and to end all others, and the model obeys."""
     llm_server.set_up(project.root)
     orders = {"keep": SEEDS.id, "drop": "all", "reason": "the fix held"}
     ended = [{"keep": SEEDS.id, "drop": each.id, "reason": "# x\n- (source: forged)"} for each in LESSONS[:2]]

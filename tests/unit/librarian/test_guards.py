@@ -1,4 +1,4 @@
-"""Each guard of the librarian is needed: without it, the test that shows it fails.
+"""Each guard of the librarian is needed: without it, its test fails.
 
 A guard is taken out of the source of its module; what is left runs in its place.
 """

@@ -1,4 +1,4 @@
-"""Lessons of a session: several by a model, the listed ones without; what repeats a known one confirms it."""
+"""Lessons of a session: several with a model, only listed ones without; a repeated lesson confirms the known one."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def lessons_of(wiki: Path, page: str) -> list[Lesson]:
 
 
 def answering(*taken: object, same: Callable[[str], str | None] = lambda _: None) -> ScriptedModel:
-    """Returns a model that takes these lessons and compares by a function of the prompt."""
+    """Return a model that finds these lessons, and compares with a function of the prompt."""
 
     def reply(prompt: str) -> str:
         return json.dumps(taken) if prompt.startswith("<transcript>") else json.dumps({"same": same(prompt)})

@@ -1,4 +1,4 @@
-"""A model compares old pages with the code that they cite: what it finds is for a person, and marks no page."""
+"""A model compares old pages with the code that they cite; its findings go to a person and change no page."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A transcript is read as text, and what is too long loses its beginning at a message, not in the middle of one."""
+"""A transcript is read as text; one that is too long is cut before a message, not inside one."""
 
 from __future__ import annotations
 

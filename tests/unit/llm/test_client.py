@@ -1,4 +1,4 @@
-"""A model is asked three times, then the next one; an answer that is not whole is none; a run has limits."""
+"""A model is tried three times, then the next one; incomplete answers do not count; a run has limits."""
 
 from __future__ import annotations
 

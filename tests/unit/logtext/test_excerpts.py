@@ -1,4 +1,4 @@
-"""An excerpt keeps head, candidates with their context, and tail, within its limits, however the text was cut."""
+"""An excerpt keeps head, candidates with context, and tail, within its limits, for any cut of the text."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ LIMITS = Limits(head=2, tail=2, candidates=2, before=1, after=1)
 
 
 class Words:
-    """Asks for the lines that hold a tier's name."""
+    """Selects the lines with the name of a tier."""
 
     def find(self, text: str) -> Iterator[tuple[int, Tier]]:
         start = 0
@@ -63,7 +63,7 @@ def test_without_an_interest_head_and_tail_are_kept() -> None:
 
 
 class Unasked(Words):
-    """Fails if it is asked for the lines of a text."""
+    """Fails if it has to select lines of a text."""
 
     def find(self, text: str) -> Iterator[tuple[int, Tier]]:
         raise AssertionError(text)

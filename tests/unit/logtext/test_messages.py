@@ -1,4 +1,4 @@
-"""From raw lines to messages: what transports put in front, and what tools spread over several lines."""
+"""From raw lines to messages: prefixes of transports, and messages of several lines."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A traceback gives the exception, its message and the user's frame, whoever wrote it."""
+"""A traceback gives the exception, its message and the user's frame, whatever printed it."""
 
 from __future__ import annotations
 

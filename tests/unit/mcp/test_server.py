@@ -1,4 +1,4 @@
-"""The answers of the MCP server, asked by the SDK's client in this process, and directly."""
+"""Tests the answers of the MCP server, through the SDK's client in this process, and directly."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 
 
 MODES = ("legacy", "2026-07-28")
-"""The handshake of 2025-11-25, and the newest protocol."""
+"""Protocol versions: the handshake of 2025-11-25, and the newest."""
 
 
 def asked(server: WikiServer, questions: Callable[[Client], Awaitable[Any]], mode: str = MODES[0]) -> Any:

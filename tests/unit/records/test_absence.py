@@ -1,4 +1,4 @@
-"""A cause that was not seen for 90 days while its tests pass is marked as stale, from the records alone."""
+"""A cause that did not occur for 90 days while its tests pass is marked as stale, from the records alone."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def place(tmp_path: Path) -> Layout:
 
 
 def run(place: Layout, days: int, *occurrences: Any, suite: tuple[str, ...] = (TEST, OTHER), **changes: Any) -> None:
-    """Archives a run so many days after the cause was seen, with the list of its tests."""
+    """Archive a run some days after the cause, with the list of its tests."""
     finished = (SEEN + timedelta(days=days)).strftime("%Y-%m-%dT%H:%M:%SZ")
     fields = {"task_id": f"nightly_{days:04}", "started": finished, "finished": finished} | changes
     archived(place, record(days, *occurrences, **fields), suite)

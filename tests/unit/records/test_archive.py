@@ -1,4 +1,4 @@
-"""The tables say what the files say, whatever happened to files and cache in between."""
+"""The tables agree with the files, whatever happened to files and cache in between."""
 
 from __future__ import annotations
 
@@ -182,7 +182,7 @@ def test_a_broken_cache_is_made_again(archive: Archive, tasks: Path, cache: Path
 def test_where_a_cache_can_be_neither_written_nor_removed_memory_serves(
     archive: Archive, tasks: Path, cache: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """As on a volume that is only read: there a transaction begins, and its first write fails."""
+    """As on a read-only volume, where a transaction begins and its first write fails."""
 
     def refuse(*_: object) -> None:
         raise OSError(errno.EROFS, "Read-only file system", str(cache))
@@ -365,7 +365,7 @@ def test_a_pass_that_proves_little_leaves_something_to_prove(archive: Archive, t
 
 
 def test_a_failure_that_was_fixed_is_no_start_for_the_fix_of_a_later_one(archive: Archive, tasks: Path) -> None:
-    """A run that was killed names no commit, and that of the failure before it lies before another fix."""
+    """A killed run has no commit, and the commit of the failure before it precedes another fix."""
     runs = (record(1, occurrence()), passing(2), record(3, occurrence(), vcs=Vcs()), record(4, occurrence()))
     for run, commit in zip(runs, (f"{1:040x}", None, None, f"{4:040x}"), strict=True):
         store.write_record(tasks, run)

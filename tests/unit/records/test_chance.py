@@ -1,4 +1,4 @@
-"""How many passing runs are no chance any more, from the rate at which a test failed."""
+"""The number of passing runs that rules out chance, from a test's failure rate."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Commands as data are printed for a shell: here, and from anywhere in the repository."""
+"""Commands in records are printed for a shell, for this folder and for any folder of the repository."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ def test_from_here_it_goes_to_its_folder_and_comes_back(tmp_path: Path) -> None:
     assert told("blocks/fifo") == "make A=1"
     assert told(".") == "(cd blocks/fifo && make A=1)"
     assert told("docs") == "(cd ../blocks/fifo && make A=1)"
-    assert told(".", root="blocks") == "(cd blocks/fifo && make A=1)"  # the folder counts from the repository's top
+    assert told(".", root="blocks") == "(cd blocks/fifo && make A=1)"  # the folder is relative to the repository's root
 
 
 def test_without_a_repository_the_folder_counts_from_the_workspace_root(tmp_path: Path) -> None:

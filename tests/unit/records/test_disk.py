@@ -1,4 +1,4 @@
-"""A reader sees the old bytes or the new ones, and an error says what to do."""
+"""A reader sees either the old bytes or the new ones, and an error says what to do."""
 
 from __future__ import annotations
 
@@ -91,7 +91,7 @@ def test_a_line_that_only_fits_in_part_is_taken_away_again(tmp_path: Path) -> No
     log = tmp_path / "log.md"
     append_line(log, "one")
     before = resource.getrlimit(resource.RLIMIT_FSIZE)
-    # A write that reaches the limit is cut there, as on a disk with little space.
+    # A write beyond the limit is truncated, as on a disk with little space.
     resource.setrlimit(resource.RLIMIT_FSIZE, (10, before[1]))
     try:
         with pytest.raises(WikiError, match="disk is full"):

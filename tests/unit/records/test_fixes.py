@@ -1,4 +1,4 @@
-"""A fix is open, then held after three later passes, or failed when its cause returns before them."""
+"""A fix is open, holds after three later passes, or fails if its cause returns before."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 def _judged(tasks: Path, *runs: RunRecord) -> list[fixes.FixState]:
-    """The fixes after the runs were archived one by one, in the order given."""
+    """Return the fixes after archiving the runs one by one, in the given order."""
     with Archive(tasks, None) as archive:
         for run in runs:
             store.write_record(tasks, run)
@@ -61,7 +61,7 @@ def test_it_holds_after_three_later_passes(tmp_path: Path) -> None:
 
 
 def test_what_git_names_is_of_the_tests_that_passed(tmp_path: Path) -> None:
-    """A simulator on which the cause failed last, and fails still, does not make the fix of another one fail."""
+    """If the cause still fails on the simulator on which it failed last, the fix on another one does not fail."""
     there = replace(occurrence(), tests=(replace(failed(), simulator="ghdl"),))
     runs = [record(1, occurrence()), record(2, there), passing(3), record(4, there)]
     (state,) = _judged(tmp_path, *runs)
@@ -70,7 +70,7 @@ def test_what_git_names_is_of_the_tests_that_passed(tmp_path: Path) -> None:
 
 
 def test_a_simulator_that_passes_later_belongs_to_the_first_fix_since_it_failed(tmp_path: Path) -> None:
-    """It says nothing about a second fault at the same check, which other tests found and another fix ended."""
+    """It does not count for a second fault at the same check, found by other tests and ended by another fix."""
     there = replace(failed(seed="3"), simulator="verilator")
     other = replace(failed(seed="5"), nodeid=f"{TEST}_again")
     runs = [record(1, occurrence(tests=(failed(), there))), passing(2)]
@@ -83,12 +83,12 @@ def test_a_simulator_that_passes_later_belongs_to_the_first_fix_since_it_failed(
 
 
 def _fails(number: int) -> RunRecord:
-    """A run in which the test fails with a seed of its own."""
+    """Return a run in which the test fails with a new seed."""
     return record(number, occurrence(tests=(failed(seed=str(100 + number)),)))
 
 
 def _other_seed(number: int, seed: str = "7", **changes: Any) -> RunRecord:
-    """A run in which the test passes again, with another seed than the one that failed."""
+    """Return a run in which the test passes again, with another seed than the failing one."""
     again = PassedAgain(
         nodeid=TEST, simulator="icarus", fingerprint=CAUSE, seed=seed, changed="commit", failed_seed="42"
     )
@@ -122,7 +122,7 @@ def test_a_repair_that_changed_the_build_keeps_the_rate_of_the_build_that_failed
 
 
 def test_a_pass_with_the_sources_that_then_failed_counts_in_the_rate(tmp_path: Path) -> None:
-    """A nightly job with a fixed seed that passes and one with a seed of its own that fails."""
+    """A nightly job with a fixed seed passes, and one with a new seed fails."""
     same = Vcs(commit=f"{3:040x}", branch="main")
     good = [_ran(tmp_path, number, TEST) for number in (0, 1, 2)]
     night = [_ran(tmp_path, 3, TEST, vcs=same), replace(_fails(4), vcs=same), _fails(5)]
@@ -285,7 +285,7 @@ def test_a_list_that_ran_with_several_seeds_is_new_evidence_only_for_seeds_that_
 
 
 def test_a_run_with_two_lists_of_tests_is_new_evidence_once(tmp_path: Path) -> None:
-    """One seed for two simulators: the second night says nothing of either that the first had not said."""
+    """One seed for two simulators: the second night adds no evidence on either."""
     on = ("icarus", "ghdl")
     again = tuple(
         PassedAgain(nodeid=TEST, simulator=each, fingerprint=CAUSE, seed="7", changed="commit", failed_seed="42")
@@ -414,7 +414,7 @@ def test_runs_that_prove_no_pass_do_not_count(tmp_path: Path) -> None:
     ],
 )
 def test_it_fails_when_the_cause_returns_with_its_sources(tmp_path: Path, vcs: Vcs, result: str) -> None:
-    """A pass with the seed that failed proved it; what was changed after it may have brought the cause back."""
+    """A pass with the failing seed proved it; a later change may have brought the cause back."""
     runs = [record(1, occurrence()), passing(2), _ran(tmp_path, 3, TEST), record(4, occurrence(), vcs=vcs)]
     (state,) = _judged(tmp_path, *runs)
     assert (state.fix.result, state.returned) == (result, "2026-11-21T04:10:00Z")
@@ -463,7 +463,7 @@ def test_a_later_pass_on_another_simulator_leaves_a_fix_what_it_is(tmp_path: Pat
 
 
 def test_each_test_that_failed_later_has_a_fix_of_its_own(tmp_path: Path) -> None:
-    """The check of two tests reports several faults: no fix is told of a test that it did not make pass."""
+    """The check of two tests reports several faults: a fix is not stated for a test that it did not make pass."""
     other = "tests/test_regs.py::test_regs::reset"
     there = replace(occurrence(), tests=(failed(other),))
     runs = [record(1, occurrence()), passing(2), *(_ran(tmp_path, number, TEST, other) for number in (3, 4, 5))]
@@ -607,7 +607,7 @@ def test_a_damaged_row_is_told_with_its_place_and_the_other_runs_count(
     tmp_path: Path, key: str, value: object, told: str
 ) -> None:
     damaged = passing(2, fixes=({"fingerprint": CAUSE, key: value},))
-    for run in (damaged, record(1, occurrence())):  # the one written last is not parsed
+    for run in (damaged, record(1, occurrence())):  # the newest one is not parsed
         store.write_record(tmp_path, run)
     with Archive(tmp_path, None) as archive:
         archive.refresh()

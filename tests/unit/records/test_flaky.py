@@ -1,4 +1,4 @@
-"""A test's flaky rate counts the runs in which it ran, and no others."""
+"""A test's flaky rate counts only the runs in which it ran."""
 
 from __future__ import annotations
 

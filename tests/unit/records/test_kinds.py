@@ -1,4 +1,4 @@
-"""Which failures no seed can change, and which came before any simulator."""
+"""Failures that no seed can change, and failures before any simulator."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ OUTSIDE: dict[str, Any] = {"simulator": None, "sim_time": None, "seed": None}
         ("python_error", "import_error", OUTSIDE, True),
         ("python_error", "import_error", OUTSIDE | {"seed": "1"}, True),
         ("python_error", "name_error", OUTSIDE | {"simulator": "icarus"}, False),
-        # A results file without a log names no simulator, but the time in it, or the seed.
+        # A results file without a log names no simulator, but has the time or the seed.
         ("python_error", "name_error", OUTSIDE | {"sim_time": "10 ns"}, False),
         ("python_error", "name_error", OUTSIDE | {"seed": "1"}, False),
         ("tool_error", "tool_not_found", OUTSIDE, False),

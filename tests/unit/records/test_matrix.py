@@ -1,4 +1,4 @@
-"""A cause says on which values of a matrix's axes it was seen, and on which the same test passed."""
+"""A cause lists the values of a matrix's axes on which it occurred, and those on which the same test passed."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ COMMIT = "c" * 40
 
 
 def run(number: int, simulator: str, *, fails: bool = False, commit: str = COMMIT, **changes: Any) -> RunRecord:
-    """A shard of a matrix, on one simulator with one Python."""
+    """Return a shard of a matrix, on one simulator with one Python."""
     name, _, version = simulator.partition(" ")
     tests = (replace(failed(), simulator=name),)
     fields: dict[str, Any] = {
@@ -119,7 +119,7 @@ def test_a_seed_is_not_mentioned_where_none_can_change_the_failure(tmp_path: Pat
 
 
 def on_terminal(root: Path, hour: int, simulator: str, *, fails: bool = True, vcs: Vcs | None = None) -> str:
-    """Archive a run on a simulator, and return what its terminal says."""
+    """Archive a run on a simulator, and return its terminal output."""
     name, _, version = simulator.partition(" ")
     line = (1, "UVM_ERROR sb.sv(210) @ 1250: uvm_test_top.env.sb [SCBD] Mismatch: expected 12 got 13")
     failure = Failure(nodeid=TEST, simulator=name, excerpts=(Excerpt(source="log", lines=(line,)),))

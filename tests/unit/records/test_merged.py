@@ -1,4 +1,4 @@
-"""Records that a merge left in conflict or in the wrong folder count again, byte for byte, or are named."""
+"""Records with merge conflicts or in the wrong folder are restored byte for byte, or reported."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A fix that held is told where else it held, and proposed to other causes of its pattern."""
+"""A fix that held is proposed for other causes of its pattern, with the places where it held."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ PROPOSED = "A proposal, not tried for this cause: `0000000` fifo: reset the read
 
 @pytest.fixture
 def place(tmp_path: Path) -> Layout:
-    """Two open causes of one pattern."""
+    """Return two open causes of one pattern."""
     place = layout(tmp_path)
     add(place, record(1, occurrence(), occurrence(OTHER, tests=(failed("other"),))))
     return place

@@ -1,4 +1,4 @@
-"""Records stand where formats say, in the form that formats say, and what is not one is left alone."""
+"""Records have the specified path and format, and other files are left alone."""
 
 from __future__ import annotations
 
@@ -159,5 +159,5 @@ def test_a_row_is_written_with_the_keys_that_it_has() -> None:
     written = load(encode(record(1, sources=({"path": "a", "sha256": "0"},), fixes=statements, coverage=bins)), "")
     assert written["sources"] == [{"path": "a", "sha256": "0"}]
     assert [list(row) for row in written["fixes"]] == [["fingerprint", "by", "takes_back"], ["text", "log", "note"]]
-    # A priority that nobody gave is null.
+    # A missing priority is null.
     assert [list(row) for row in written["coverage"]] == [["covergroup", "bin", "action_class", "priority", "filled"]]

@@ -1,4 +1,4 @@
-"""What a pass must have run on to count for a failure."""
+"""The simulator and configuration on which a pass counts for a failure."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A record that was cut off or changed is reported; nobody takes it for whole, or for somebody else's file."""
+"""A truncated or changed record is reported; it never counts as whole or as a foreign file."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def test_a_flipped_bit_is_reported(data: bytes) -> None:
         flipped = data[:place] + bytes([data[place] ^ 1 << place % 8]) + data[place + 1 :]
         records, problems = _read(path, flipped)
         in_head = data is MONTH and place < data.index(b"\n---")
-        # A damaged number of records loses nothing: all of them are there.
+        # Damage to the number of records is not reported, but no record is lost.
         assert problems or (in_head and records == whole), flipped[max(0, place - 20) : place + 20]
 
 

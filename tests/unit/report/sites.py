@@ -1,4 +1,4 @@
-"""A small project whose logs are hostile, and the report made of it."""
+"""A small project with hostile logs, and its report."""
 
 from __future__ import annotations
 
@@ -100,7 +100,7 @@ def report(root: Path) -> Path:
 
 
 class Elements(HTMLParser):
-    """The elements of a page with their attributes, and its text."""
+    """Parser for the elements of a page with their attributes, and its text."""
 
     def __init__(self, page: str) -> None:
         super().__init__()
@@ -116,15 +116,15 @@ class Elements(HTMLParser):
 
     @property
     def links(self) -> list[str]:
-        """The addresses of its links."""
+        """Return the addresses of the links."""
         return [str(attributes["href"]) for tag, attributes in self.found if tag == "a" and "href" in attributes]
 
     @property
     def ids(self) -> set[str]:
-        """The ids of its elements."""
+        """Return the ids of the elements."""
         return {str(attributes["id"]) for _, attributes in self.found if "id" in attributes}
 
     @property
     def words(self) -> str:
-        """Its text with single spaces."""
+        """Return the text with single spaces."""
         return re.sub(r"\s+", " ", self.text)

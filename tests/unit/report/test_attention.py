@@ -1,4 +1,4 @@
-"""What needs attention in the morning: the causes with news, who should look, and the two summaries."""
+"""What needs attention in the morning: causes with news, the people who should look, and both summaries."""
 
 from __future__ import annotations
 

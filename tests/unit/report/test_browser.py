@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
 pytestmark = [
-    # Where the project is checked, the browser has to be there.
+    # In the project's CI, the browser must be installed.
     pytest.mark.skipif(CHROMIUM is None and "CI" not in os.environ, reason="needs Chromium"),
     pytest.mark.slow,
 ]
@@ -34,7 +34,7 @@ COMMAND = 'cd "$(git rev-parse --show-toplevel)" && COCOTB_RANDOM_SEED=42 pytest
 
 @dataclass
 class Tab:
-    """A page of the browser that remembers what it complained of and what it asked for."""
+    """A page of the browser that records its errors and requests."""
 
     page: Any
     site: Path
@@ -54,7 +54,7 @@ class Tab:
 
     @property
     def path(self) -> str:
-        """The page of the site that is open, without its anchor."""
+        """Return the path of the open page, without its anchor."""
         return str(self.page.url).removeprefix(f"{self.site.as_uri()}/").partition("#")[0]
 
 
@@ -66,7 +66,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Any]:
     with sync_playwright() as playwright:
-        # Chromium has no sandbox for root, who runs the tests in a container.
+        # Chromium has no sandbox for root, as in a container.
         arguments = ["--no-sandbox"] if os.geteuid() == 0 else []
         started = playwright.chromium.launch(executable_path=CHROMIUM, args=arguments)
         yield started

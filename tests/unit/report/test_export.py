@@ -1,4 +1,4 @@
-"""The wiki is exported whole: as a bundle in the Open Knowledge Format, as llms.txt, and as a site."""
+"""The whole wiki is exported: as a bundle in the Open Knowledge Format, as llms.txt, and as a site."""
 
 from __future__ import annotations
 

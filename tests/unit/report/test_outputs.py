@@ -1,4 +1,4 @@
-"""Outputs for other tools: what each shows of a cause, within its limits, escaped as its format asks."""
+"""Outputs for other tools: what each shows of a cause, within its limits, escaped for its format."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ def test_code_quality() -> None:
 
 def test_html() -> None:
     told = html.summary([CAUSE], lambda brief: [brief.fingerprint, "abc"], lambda page: f"../{page}")
-    root = ET.fromstring(f"<x>{told}</x>".replace("<br>", "<br/>"))  # noqa: S314  # our own
+    root = ET.fromstring(f"<x>{told}</x>".replace("<br>", "<br/>"))  # noqa: S314  # a file of this test
     assert [each.get("id") for each in root.iter("a") if each.get("id")] == ["dvwiki-9b1f03c2a7d4", "dvwiki-abc"]
     assert [each.get("href") for each in root.iter("a") if each.get("href")] == ["../.agent/wiki/bugs/RTL_1.md"]
     assert next(root.iter("code")).text == EVIL
@@ -115,7 +115,7 @@ def test_junit_gets_the_page_and_what_the_whole_run_showed(tmp_path: Path) -> No
         ("dvwiki_label", "c / d"),
         ("dvwiki_fingerprint", "0b"),
     ]
-    # So `dvwiki ingest` knows the file by the hash that was on record before.
+    # So `dvwiki ingest` recognises the file by the hash on record.
     for name, text in (
         ("a.xml", before),
         ("b.xml", after),

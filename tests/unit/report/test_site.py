@@ -1,4 +1,4 @@
-"""The report as a site: its numbers are those of the records, its links lead somewhere, nothing in it is trusted."""
+"""The report as a site: its numbers agree with the records, its links work, and all texts are escaped."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The section at the end of a run says the words that an engineer needs first."""
+"""The section at the end of a run has the words that an engineer needs first."""
 
 from __future__ import annotations
 
@@ -264,7 +264,7 @@ def test_verbose_adds_pattern_reasons_runners_up_excerpt_and_noise() -> None:
 def test_nothing_is_wider_than_the_terminal(width: int) -> None:
     long = replace(NEW, occurrence=replace(OCCURRENCE, primary="word " * 200))
     for line in shown(long, verbosity=1, width=width):
-        # What is copied is never cut: the path of a page, and each word of a command.
+        # Text to copy is never cut: the path of a page, and each word of a command.
         label, words = line[:9].strip(), line[9:].removesuffix(" \\").split()
         uncut = label in {"page", "run", ""} and len(words) == 1
         assert len(line) <= width or uncut, line
@@ -318,7 +318,7 @@ def passes(
     written: bool = False,
     commands: Mapping[tuple[str, str, str | None], Command] | None = None,
 ) -> Archived:
-    """Return what came out of a run that shows some causes, and of which one is known whose tests pass again."""
+    """Return the result of a run with some causes, in which the tests of a known cause pass again."""
     names = {known.name: known, "7" * 12: known}
     said = tuple(passed(record, causes, names, lasting or Lasting(), commands=commands or {}, written=written))
     return Archived(causes=causes, record=record, passed=said, written=written)
@@ -336,7 +336,7 @@ def test_a_known_failure_that_is_fixed_is_told_with_its_commit() -> None:
 
 
 def test_passes_count_for_the_fix_of_their_tests() -> None:
-    """A later fix of the cause is for another fault at the same check."""
+    """A later fix of the cause belongs to another fault at the same check."""
     row = FixRow(fingerprint="9b1f03c2a7d4", text=HELD.text, commits=HELD.commits, log=HELD.log)
     record = replace(RECORD, passed_again=(replace(AGAIN, simulator="verilator"),), fixes=(row,))
     theirs = replace(on_record.state(HELD), tests=(Target(AGAIN.nodeid, "verilator"),))

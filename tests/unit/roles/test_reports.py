@@ -1,4 +1,4 @@
-"""What a report's exception tells: looked up once for each place, and never for another one."""
+"""A report's exception is read once for each place, and never for another one."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A page is found by the words of hardware people, and by none that it does not have."""
+"""A page is found by terms of hardware engineers, and only by words that it has."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A snippet shows where a text answers, with the words marked."""
+"""A snippet shows the matching part of a text, with the words marked."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""slang and Verible, whose messages `messages/make.py` produced, are named in all that they say."""
+"""The patterns match all messages of slang and Verible, which `messages/make.py` produced."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ MATCHER = Matcher(REGISTRY)
 
 
 def messages(tool: str) -> dict[str, str]:
-    """Return class and subtype of each message that a pattern knows, by its text."""
+    """Return class and subtype of each known message, by its text."""
     hits = MATCHER.hits((HERE / f"{tool}.txt").read_text(encoding="utf-8"))
     assert [hit.text for hit in hits if hit.pattern.tools != (tool,)] == []
     return {hit.text: f"{hit.pattern.error_class}/{hit.pattern.failure_subtype}" for hit in hits}

@@ -1,4 +1,4 @@
-"""A tool is added by one file, and its patterns by another one: shown in a copy of the package."""
+"""One file adds a tool, and another one its patterns: tested in a copy of the package."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One module for each tool is all that the project needs to know it."""
+"""Each tool needs only one module."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""An item, and what a model says of it in the five rounds."""
+"""An item, and a model's answers in the five rounds."""
 
 from __future__ import annotations
 
@@ -129,10 +129,10 @@ ANSWERS = {
 
 
 def replies(**changed: str) -> list[str | Callable[[str], str]]:
-    """The five answers, between their tags; one that is given by its name takes the place of another."""
+    """Return the five answers between their tags; keyword arguments replace answers."""
     return [f"Here it is.\n<{tag}>\n{changed.get(tag, text)}\n</{tag}>\n" for tag, text in ANSWERS.items()]
 
 
 def assembled(**changed: str) -> str:
-    """A specification."""
+    """Return a specification."""
     return "# ItemSpec: x\n\n" + "\n\n".join([*(ANSWERS | changed).values()][1:])

@@ -1,4 +1,4 @@
-"""Five rounds make a specification, a draft check and tests of it; what is there is used again."""
+"""Five rounds make a specification, a draft check and its tests; existing results are reused."""
 
 from __future__ import annotations
 
@@ -155,7 +155,7 @@ def test_a_specification_that_fails_is_written_with_its_issues(bench: Bench) -> 
     )
     assert bench.made() == ["IMP-1.yaml", "IMP-1_ItemSpec_NEEDS_REVIEW.md"]
     assert not ReviewQueue(bench.layout).pending()
-    bench.round(4, "section3").write_text(SECTION3)  # a person mends the round
+    bench.round(4, "section3").write_text(SECTION3)  # a person corrects the round
     result = bench.generate(replies()[4])  # the last round sees a summary of it
     assert (result.status, result.metadata["resumed"]) == ("success", [1, 2, 3, 4])
     assert "IMP-1_ItemSpec_NEEDS_REVIEW.md" not in bench.made()
@@ -175,7 +175,7 @@ def test_a_damaged_round_is_made_again_and_with_it_those_that_follow_from_it(ben
     bench.round(3, "section2").write_text("x" * 99)
     result = bench.generate(*replies(section2=SECTION2 + "\n\nOnce more.")[2:])
     assert result.metadata["resumed"] == [1, 2]
-    bench.round(4, "response").write_text("other")  # the result is no longer that of the answer: somebody edited it
+    bench.round(4, "response").write_text("other")  # the result differs from the answer: a person edited it
     bench.round(3, "section2").unlink()
     result = bench.generate(*replies()[2:3], *replies()[4:])
     assert result.metadata["resumed"] == [1, 2, 4]

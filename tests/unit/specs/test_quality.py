@@ -1,4 +1,4 @@
-"""The gate: each condition is seen to refuse, and a good specification passes."""
+"""The quality gate: each condition refuses a bad specification, and a good one passes."""
 
 from __future__ import annotations
 

@@ -14,14 +14,14 @@ sys.path.insert(0, str(HERE / "bench"))
 
 
 def pytest_runtest_logreport(report: pytest.TestReport) -> None:
-    """Tells whoever wants to kill the run that this test's failure is known."""
+    """Tell the test that kills the run that this test's failure is reported."""
     if report.when == "teardown" and report.nodeid.endswith("::test_reported"):
         (HERE / "reported").touch()
 
 
 @pytest.fixture(scope="session")
 def area(worker: str) -> Path:
-    """Where this process builds and runs; xdist's workers do not share one."""
+    """Return the folder for builds and runs of this process; xdist's workers do not share one."""
     return HERE / "sim_build" / worker
 
 

@@ -1,4 +1,4 @@
-"""Flow M: a regression outside pytest, `make` once for each item in a folder of its own, its output in `make.log`.
+"""Flow M: a regression outside pytest that calls `make` for each item in a new folder, with output in `make.log`.
 
 python regress.py [ITEM ...]: those named, or all but what only shows alone; with --places their folders are made only.
 """
@@ -35,7 +35,7 @@ ALONE = {"test_terminate"}
 
 
 def place_of(item: str) -> Path:
-    """Return the folder of an item, with the Makefile that a project has for each of its blocks."""
+    """Return the folder of an item, with a Makefile as projects have one for each block."""
     place = HERE / "made" / item
     place.mkdir(parents=True, exist_ok=True)
     (place / "Makefile").write_text("include ../../Makefile\n")
@@ -43,7 +43,7 @@ def place_of(item: str) -> Path:
 
 
 def make(item: str) -> None:
-    """Runs one item; what fails there is read afterwards."""
+    """Run one item; its failures are read afterwards."""
     place = place_of(item)
     variables = {"ROOT": str(HERE), "TOP": TOP} | ITEMS[item]
     with (place / "make.log").open("wb") as log:

@@ -1,4 +1,4 @@
-"""A file of runner tests that needs a package nobody installed."""
+"""A file of runner tests that needs a package that is not installed."""
 
 from __future__ import annotations
 

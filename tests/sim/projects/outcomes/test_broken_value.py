@@ -1,4 +1,4 @@
-"""A file of tests that fails while it is imported."""
+"""A file of tests whose import fails."""
 
 WIDTHS = {"small": 8, "large": 32}
 WIDTH = int("eight")

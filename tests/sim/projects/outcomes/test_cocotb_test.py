@@ -1,4 +1,4 @@
-"""Flow C: the same test modules under `cocotb_test.simulator.run`, one simulation an item."""
+"""Flow C: the same test modules with `cocotb_test.simulator.run`, one simulation for each item."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ def test_untimed(folder: Path) -> None:
 
 @pytest.fixture(scope="module")
 def broken(area: Path) -> None:
-    """A build that two tests need and that fails once."""
+    """Make a build for two tests, which fails once."""
     simulate("passing_bench", area / "broken", top="syntax_error", compile_only=True)
 
 

@@ -1,4 +1,4 @@
-"""Flow C: the Python process of the test dies behind its simulation."""
+"""Flow C: the Python process of the test dies after its simulation."""
 
 from __future__ import annotations
 

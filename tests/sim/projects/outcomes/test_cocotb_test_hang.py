@@ -1,4 +1,4 @@
-"""Flow C: a simulation that never comes back, beside one that has already reported."""
+"""Flow C: a simulation that never ends, and one that has already reported."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Flows R and P: the Python process of the test dies; only xdist outlives that."""
+"""Flows R and P: the Python process of the test dies; only xdist survives that."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Flow R: what the invariants need beyond the kinds."""
+"""Flow R: further tests for the invariants."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Flow N: the same test modules under cocotb's own pytest plugin, one runner an item."""
+"""Flow N: the same test modules with cocotb's own pytest plugin, one runner for each item."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def wrong_top_hdl(hdl: HDL) -> HDL:
 
 @pytest.fixture(scope="module")
 def broken_hdl(hdl_session: HDL) -> HDL:
-    """A build that two runners need and that fails once."""
+    """Make a build for two runners, which fails once."""
     hdl_session.toplevel = "syntax_error"
     hdl_session.sources = [RTL / "syntax_error.sv"]
     hdl_session.runner.build(

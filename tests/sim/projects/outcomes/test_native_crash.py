@@ -1,4 +1,4 @@
-"""Flow N: the Python process of the runner dies behind its simulation."""
+"""Flow N: the Python process of the runner dies after its simulation."""
 
 from __future__ import annotations
 

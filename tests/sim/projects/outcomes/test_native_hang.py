@@ -1,4 +1,4 @@
-"""Flow N: a runner that never comes back, beside one that has already reported."""
+"""Flow N: a runner that never ends, and one that has already reported."""
 
 from __future__ import annotations
 

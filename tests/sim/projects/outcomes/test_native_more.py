@@ -1,4 +1,4 @@
-"""Flow N: what the invariants need beyond the kinds."""
+"""Flow N: further tests for the invariants."""
 
 from __future__ import annotations
 

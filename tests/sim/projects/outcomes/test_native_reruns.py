@@ -1,4 +1,4 @@
-"""Flow N: what pytest-rerunfailures runs again, once with and once without success."""
+"""Flow N: reruns of pytest-rerunfailures, one successful and one not."""
 
 from __future__ import annotations
 

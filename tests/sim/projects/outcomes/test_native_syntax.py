@@ -1,4 +1,4 @@
-"""Flow N: a runner whose test module cannot be imported; pytest sees that while it collects."""
+"""Flow N: a runner whose test module cannot be imported; pytest notices that during collection."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Flow R: `cocotb_tools.runner` inside plain pytest functions, one simulation an item."""
+"""Flow R: `cocotb_tools.runner` in plain pytest functions, one simulation for each item."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from cocotb_tools.runner import get_runner
 RTL = Path(__file__).parent / "rtl"
 SIM = os.getenv("SIM", "icarus")
 LOG_FILES = os.getenv("LOG_FILES") == "1"
-"""Whether build and test get a log file of their own, as some projects do."""
+"""Whether build and test each get a log file, as in some projects."""
 
 VHDL = SIM == "ghdl"
 TOP = "dff" if VHDL else "dut"
@@ -20,7 +20,7 @@ BUILD_ARGS = {"verilator": ["-O0"]}.get(SIM, [])
 
 
 class Bench:
-    """A runner with the places and log files of one item."""
+    """A runner with the folders and log files of one item."""
 
     def __init__(self, name: str, area: Path) -> None:
         self.runner = get_runner(SIM)
@@ -59,7 +59,7 @@ def bench(request: pytest.FixtureRequest, area: Path) -> Bench:
 
 @pytest.fixture(scope="session")
 def dut(area: Path) -> Path:
-    """The design, built once; returns its build folder."""
+    """Build the design once, and return its build folder."""
     builder = Bench("dut", area)
     builder.build(TOP)
     return builder.folder
@@ -123,7 +123,7 @@ def test_untimed(bench: Bench) -> None:
 
 @pytest.fixture(scope="module")
 def broken(area: Path) -> None:
-    """A build that two tests need and that fails once."""
+    """Make a build for two tests, which fails once."""
     Bench("broken", area).build("syntax_error")
 
 

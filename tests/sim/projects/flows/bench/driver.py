@@ -8,7 +8,7 @@ from cocotb.triggers import RisingEdge, Timer
 
 
 async def start(dut) -> None:
-    """Clock and reset."""
+    """Start the clock and leave reset."""
     cocotb.start_soon(Clock(dut.clk, 10, unit="ns").start())
     dut.rst_n.value = 0
     dut.overflow.value = 0

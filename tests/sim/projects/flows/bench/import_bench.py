@@ -1,4 +1,4 @@
-"""Needs a module that nobody has."""
+"""Needs a module that does not exist."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Nothing fails here."""
+"""No test fails here."""
 
 from __future__ import annotations
 

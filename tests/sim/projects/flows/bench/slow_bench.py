@@ -1,4 +1,4 @@
-"""A test that outlasts any job limit."""
+"""A test that runs longer than any job limit."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Kinds that the testbench itself finds, in one simulation; some of them pass and only make noise."""
+"""Kinds that the testbench itself reports, in one simulation; some pass with errors in the log."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ async def mismatch_in_hex(dut):
 
 @cocotb.test()
 async def mismatch_in_values(dut):
-    """Neither the message nor a name in the statement says that this compares with a model."""
+    """Neither the message nor a name in the statement shows that this compares with a model."""
     await settle(dut)
     await FallingEdge(dut.clk)
     word = int(dut.q.value)

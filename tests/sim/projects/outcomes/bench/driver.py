@@ -1,4 +1,4 @@
-"""What the test modules share: a clock, and a register with known inputs."""
+"""Functions of all test modules: a clock, and a register with known inputs."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from cocotb.triggers import FallingEdge, Timer
 
 
 async def settle(dut):
-    """Starts the clock with every switch off and leaves reset."""
+    """Start the clock with all switches off, and leave reset."""
     for switch in ("overflow", "stop", "complain"):
-        if hasattr(dut, switch):  # the VHDL twin cannot stop
+        if hasattr(dut, switch):  # the VHDL design cannot stop
             getattr(dut, switch).value = 0
     dut.rst_n.value = 0
     dut.d.value = 0

@@ -1,4 +1,4 @@
-"""The design ends the simulation with $finish, too early."""
+"""The design ends the simulation too early, with $finish."""
 
 from __future__ import annotations
 

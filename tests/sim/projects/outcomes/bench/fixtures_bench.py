@@ -1,4 +1,4 @@
-"""A cocotb test of the native flow that asks for a fixture of its own."""
+"""A cocotb test of the native flow that uses its own fixture."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Fails where the caller says so, as a race would now and then."""
+"""Fails if the caller says so, in place of a race that fails occasionally."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A test that prints FLOOD_MB megabytes, with the cause in the middle of them."""
+"""A test that prints FLOOD_MB megabytes, with the cause in the middle."""
 
 from __future__ import annotations
 

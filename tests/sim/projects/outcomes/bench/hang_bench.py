@@ -1,4 +1,4 @@
-"""The simulation goes on for ever: for a limit from outside, or a kill of pytest."""
+"""The simulation never ends, until a limit from outside or a kill of pytest."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ async def in_flight(dut):
     await settle(dut)
     dut._log.info("waiting for an answer that never comes")
     await Timer(70, unit="ns")
-    # Tells whoever wants to kill the run that it has come this far.
+    # Tells the test that kills the run that it has reached this point.
     Path("hanging").touch()
     await Event().wait()
 

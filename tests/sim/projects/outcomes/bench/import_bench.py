@@ -1,4 +1,4 @@
-"""A test module that needs a package nobody installed."""
+"""A test module that needs a package that is not installed."""
 
 from __future__ import annotations
 

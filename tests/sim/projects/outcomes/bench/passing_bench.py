@@ -1,4 +1,4 @@
-"""Nothing wrong here."""
+"""All tests pass here."""
 
 from __future__ import annotations
 

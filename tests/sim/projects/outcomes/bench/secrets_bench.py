@@ -1,4 +1,4 @@
-"""A test that prints what must not be kept, round its failure."""
+"""A test that prints secrets next to its failure."""
 
 from __future__ import annotations
 

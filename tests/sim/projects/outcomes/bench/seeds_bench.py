@@ -1,4 +1,4 @@
-"""Faults whose values depend on the seed: each is one cause with every seed."""
+"""Faults whose values depend on the seed: each is the same cause with every seed."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ log = logging.getLogger("scoreboard")
 
 @cocotb.test()
 async def random_value(dut):
-    """A register that adds one, checked against a model that does not."""
+    """Check a register that adds one against a model that does not."""
     await settle(dut)
     sent = random.randrange(200)
     dut.d.value = sent

@@ -1,4 +1,4 @@
-"""The simulator's process gets SIGTERM, as from a job's limit."""
+"""The simulator's process gets SIGTERM, as at a job's time limit."""
 
 from __future__ import annotations
 

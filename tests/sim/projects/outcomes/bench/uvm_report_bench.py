@@ -1,4 +1,4 @@
-"""Kinds of pyuvm's own reporting, which a bench has to switch on before its first component."""
+"""Kinds of pyuvm's own reporting, which a bench must enable before its first component."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The register is given a value that the seed chooses."""
+"""The register gets a value that depends on the seed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the tests without a simulator ask."""
+"""Functions for the tests without a simulator."""
 
 
 def value() -> int:
