@@ -3,10 +3,13 @@
     python tests/bench/session.py [--rounds N] [--failures N] [--only NAME] [--no-summary]
 
 Prints for each case the process time (user and system) and the peak memory of a run without the plugin, and what
-`--dvwiki` adds, in total, per test, and as a multiple of pytest's time: repeated   failures of 100 causes distinct
-failures of as many causes known      failures of as many causes, which a run before has archived passing    tests that
-pass at once; the cost is printed as a share of tests of 0, 10 and 100 ms, too one        one failing test one-pass
-one passing test
+`--dvwiki` adds, in total, per test, and as a multiple of pytest's time:
+
+* `repeated`: failures of 100 causes;
+* `distinct`: failures of as many causes;
+* `known`: failures of as many causes, which an earlier run has archived;
+* `passing`: tests that pass at once; the cost is also printed as a share of tests of 0, 10 and 100 ms;
+* `one`, `one-pass`: one failing test, one passing test.
 
 For each failure in its summary, pytest 9 searches the reports of all passed phases. From some thousand failures on,
 that is most of pytest's time and hides the cost of the plugin; `--no-summary` omits the summary from all runs.
