@@ -61,6 +61,14 @@ class History(Protocol):
         """Return the cause of a failure in a run that is not on record yet, and remember it."""
         ...
 
+    def has_noise(self) -> bool:
+        """Return whether any error message of a passing test is on record."""
+        ...
+
+    def noisy_tests(self, text: str) -> set[str]:
+        """Return the tests that passed although they printed an error message; an empty name stands for every test."""
+        ...
+
     def open_causes(self, fingerprint: str) -> tuple[str, ...]:
         """Return the causes of a check that are not fixed, the most recently seen first."""
         ...

@@ -349,6 +349,15 @@ class Undone(Struct, frozen=True, kw_only=True):
     """A run in which the check failed with the cause."""
 
 
+class NoiseRow(Struct, frozen=True, kw_only=True):
+    """An error message that a test prints although it passes."""
+
+    text: str
+    """The message, with its values masked."""
+    test: str = ""
+    """Name of the test without its file and parameters; empty if many tests print the message."""
+
+
 class OtherTest(Struct, frozen=True, kw_only=True):
     """A test with an outcome other than passed, failed or error."""
 
@@ -467,6 +476,8 @@ class RunRecord(Struct, frozen=True, kw_only=True):
     """Evidence about checks that were fixed and fail again, used to decide whether the cause is the same."""
     undone: tuple[Undone, ...] = ()
     """Earlier causes of this run's failing checks that are ruled out: what introduced them was not read."""
+    noise: tuple[NoiseRow, ...] = ()
+    """Error messages of passing tests that no earlier record has."""
     coverage: tuple[BinRow, ...] = ()
     evidence: tuple[str, ...] = ()
     gate: Gate | None = None

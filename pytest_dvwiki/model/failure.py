@@ -166,6 +166,8 @@ class Result(Struct, frozen=True, kw_only=True, gc=False):
     seed: str | None = None
     noise_errors: int = 0
     """Number of error lines in a passing test."""
+    noise: tuple[str, ...] = ()
+    """The first few different error messages of a passing test, with their values masked."""
     simulator: str | None = None
     config: str | None = None
     """The build configuration as 12 hex digits; None if it is unknown."""

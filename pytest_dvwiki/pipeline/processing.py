@@ -18,6 +18,7 @@ from pytest_dvwiki.pipeline.archiving import Archived, write
 from pytest_dvwiki.pipeline.causes import as_shown_by, causes_of, grouped
 from pytest_dvwiki.pipeline.dividing import divided
 from pytest_dvwiki.pipeline.joining import as_one
+from pytest_dvwiki.pipeline.noise import new_noise, without_noise
 from pytest_dvwiki.pipeline.origins import ranges_of, with_changes, with_onset
 from pytest_dvwiki.pipeline.passes import is_reported, passed_again, passing, with_owners, with_restored
 from pytest_dvwiki.pipeline.recording import lists_of, record_of
@@ -62,6 +63,7 @@ def _processed(run: Run, services: Services) -> Archived:
     settings, history = services.settings, services.history
     repository = Repository.of(settings)
     vcs = run.vcs or (repository.state() if run.failures else None)
+    run = without_noise(run, services.classifier, history)
     judged = _judged(run, vcs, repository, services)
     coverage = _coverage_news(run, history)
     gate = _gate(run, vcs, repository, services, judged)
@@ -98,6 +100,7 @@ def _processed(run: Run, services: Services) -> Archived:
         first_bad=first_bad,
         since_fix=tuple(judged.returns.rows),
         undone=tuple(judged.returns.undone),
+        noise=new_noise(run.results, history),
         coverage=coverage.rows if coverage else (),
         gate=gate,
     )

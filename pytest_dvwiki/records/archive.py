@@ -180,6 +180,14 @@ class Archive(CauseNames):
         (check,) = self.present((fingerprint,))
         return same_check.last_causes(self.db, check, nodeids)
 
+    def has_noise(self) -> bool:
+        """Return whether any error message of a passing test is on record."""
+        return self.db.execute("SELECT 1 FROM noise LIMIT 1").fetchone() is not None
+
+    def noisy_tests(self, text: str) -> set[str]:
+        """Return the tests that passed although they printed an error message; an empty name stands for every test."""
+        return {test for (test,) in self.db.execute("SELECT DISTINCT test FROM noise WHERE text = ?", (text,))}
+
     def sources_since(self, standing: same_check.Standing) -> tuple[str, Vcs] | None:
         """Return the id and sources of the first run that passed with a fix; None if no such sources are known.
 

@@ -46,8 +46,7 @@ def encode(record: RunRecord) -> bytes:
     _drop_empty(values["suites"], "seeds")
     for key in ("sources", "fixes", "coverage"):
         values[key] = [{k: v for k, v in row.items() if v is not None or k == "priority"} for row in values[key]]
-    if record.gate is None:
-        values.pop("gate", None)
+    _drop_empty([values], "gate", "noise")
     document = {key: values[key] for key in _KEYS if key in values and key != "suite"}
     data = seal(dump(document).encode())
     _encoded.clear()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-VERSION = 40
+VERSION = 41
 """Incremented with every change to the tables or their contents."""
 
 # Tables with long texts have rowids: WITHOUT ROWID would put whole rows into the upper levels of the tree.
@@ -93,6 +93,8 @@ CREATE INDEX since_fix_by_run ON since_fix (run);
 CREATE TABLE undone (
   fingerprint TEXT, run INTEGER, part INTEGER, task_id TEXT, PRIMARY KEY (run, fingerprint, part, task_id))
   WITHOUT ROWID;
+CREATE TABLE noise (text TEXT, test TEXT, run INTEGER, PRIMARY KEY (text, test, run)) WITHOUT ROWID;
+CREATE INDEX noise_by_run ON noise (run);
 CREATE TABLE several (fingerprint TEXT PRIMARY KEY) WITHOUT ROWID;
 CREATE TABLE further (fingerprint TEXT PRIMARY KEY) WITHOUT ROWID;
 CREATE INDEX first_bad_by_run ON first_bad (run);

@@ -187,6 +187,7 @@ def _insert_results(db: sqlite3.Connection, record: RunRecord, moment: str, run:
         [(row.fingerprint, moment, run, _json(row), row.fingerprint) for row in record.first_bad],
     )
     _insert_since_fix(db, record, run)
+    db.executemany("INSERT OR IGNORE INTO noise VALUES (?, ?, ?)", [(row.text, row.test, run) for row in record.noise])
     db.executemany(
         "INSERT INTO coverage VALUES (?, ?, ?, ?, ?, ?)",
         [(row.covergroup, row.bin, moment, number, run, _json(row)) for number, row in enumerate(record.coverage)],
@@ -350,7 +351,7 @@ def _keep_newest(db: sqlite3.Connection, occurrence: Occurrence, moment: str, na
 
 
 _ALL = (
-    *("names", "splits", "identities", "checks", "since_fix", "undone", "several", "further"),
+    *("names", "splits", "identities", "checks", "since_fix", "undone", "noise", "several", "further"),
     *("aliases", "verdicts", "folders", "files", "runs", "sources", "suites", "places", "occurrences", "tallies"),
     "causes",
     *("details", "newest_tests", "failed", "other", "passed_again", "fix_rows", "waived", "first_bad", "coverage"),
@@ -384,6 +385,7 @@ def remove_file(db: sqlite3.Connection, file: int) -> None:
         db.execute("DELETE FROM first_bad WHERE run = ?", (run,))
         db.execute("DELETE FROM since_fix WHERE run = ?", (run,))
         db.execute("DELETE FROM undone WHERE run = ?", (run,))
+        db.execute("DELETE FROM noise WHERE run = ?", (run,))
         db.execute("DELETE FROM coverage WHERE run = ?", (run,))
         db.execute("DELETE FROM runs WHERE id = ?", (run,))
 

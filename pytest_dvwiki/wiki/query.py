@@ -245,6 +245,14 @@ class WikiHistory:
     def _known(self, fingerprint: str) -> str:
         return self._formers.get(fingerprint, fingerprint)
 
+    def has_noise(self) -> bool:
+        """Return whether any error message of a passing test is on record."""
+        return self.archive.has_noise()
+
+    def noisy_tests(self, text: str) -> set[str]:
+        """Return the tests that passed although they printed an error message; an empty name stands for every test."""
+        return self.archive.noisy_tests(text)
+
     def open_causes(self, fingerprint: str) -> tuple[str, ...]:
         """Return the causes of a check that are not fixed, the most recently seen first."""
         return self.archive.open_causes(self._known(fingerprint))

@@ -15,12 +15,15 @@ from msgspec import Struct
 
 from pytest_dvwiki import simulators
 from pytest_dvwiki.capture.simulations.unfinished import without_progress
+from pytest_dvwiki.fingerprint import mask
 from pytest_dvwiki.logtext.logs import LogStream, lines_with
 from pytest_dvwiki.logtext.messages import MOST_JOINED, assemble, strip_line
 from pytest_dvwiki.patterns.kinds import kind
 from pytest_dvwiki.redact import redact
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
     from pytest_dvwiki.logtext.logs import LogText
     from pytest_dvwiki.logtext.messages import Message
     from pytest_dvwiki.model import Interest
@@ -30,6 +33,9 @@ MOST = 10_000
 ROOM = 4096
 """Maximum number of characters of error lines that are kept."""
 _MOST_KINDS = 1024
+_MOST_MASKED = 5
+"""Maximum number of different messages whose masked texts are kept per log."""
+_MASKED_LENGTH = 200
 _KEPT = 3
 """Maximum number of error messages that are kept per log."""
 _LITERALS = ("ERROR", "CRITICAL", "FATAL", "Error", "Failure", "Fatal")
@@ -48,6 +54,8 @@ class ErrorLines(Struct, frozen=True):
     """The first error message, as one line."""
     lines: tuple[tuple[int, str], ...] = ()
     """The lines of the first few error messages, with their numbers, redacted."""
+    masked: tuple[str, ...] = ()
+    """The first few different error messages, redacted and with their values masked."""
 
     @property
     def first(self) -> int | None:
@@ -56,7 +64,8 @@ class ErrorLines(Struct, frozen=True):
 
     def __add__(self, other: ErrorLines) -> ErrorLines:
         lines = self.lines if len(self.lines) >= _KEPT else (*self.lines, *other.lines)
-        return ErrorLines(self.count + other.count, self.text or other.text, lines)
+        masked = tuple(dict.fromkeys((*self.masked, *other.masked)))[:_MOST_MASKED]
+        return ErrorLines(self.count + other.count, self.text or other.text, lines, masked)
 
 
 NO_ERRORS = ErrorLines()
@@ -78,6 +87,7 @@ class ErrorCounter:
         self._room = room
         self._text = ""
         self._lines: list[tuple[int, str]] = []
+        self._masked: dict[str, None] = {}
 
     def feed(self, first: int, text: str) -> None:
         """Process the next lines.
@@ -103,10 +113,12 @@ class ErrorCounter:
             end = message.last + 1
             done = start + sum(len(line) + 1 for line in raw[:end])
             self._keep(number, shown[:end], message.text)
+            if self._count <= _MOST_KINDS and len(self._masked) < _MOST_MASKED:
+                self._masked[_masked(message.text)] = None
 
     def result(self) -> ErrorLines:
         """Return the result so far."""
-        return ErrorLines(self._count, self._text, tuple(self._lines))
+        return ErrorLines(self._count, self._text, tuple(self._lines), tuple(self._masked))
 
     def _is_benign(self, text: str) -> bool:
         if self._interest is None:
@@ -144,6 +156,27 @@ def error_lines(text: LogText, interest: Interest) -> ErrorLines:
     for chunk in LogStream(text):
         counter.feed(chunk.first, chunk.text)
     return counter.result()
+
+
+def errors_in(lines: Sequence[tuple[int, str]]) -> Iterator[tuple[str, list[int]]]:
+    """Yield the error messages in an excerpt, as in `ErrorLines.masked`, with the numbers of their lines."""
+    at = 0
+    while at < len(lines):
+        end, first = at + 1, lines[at][1]
+        if any(word in first for word in _literals()) and _may_begin(first):
+            while end < len(lines) and end - at < MOST_JOINED and lines[end][0] == lines[end - 1][0] + 1:
+                end += 1
+            shown = without_progress(lines[at:end])
+            message = _message([line for _, line in shown])
+            end = at + 1
+            if message is not None:
+                end += message.last
+                yield _masked(message.text), [number for number, _ in shown[: message.last + 1]]
+        at = end
+
+
+def _masked(text: str) -> str:
+    return mask(redact(text[:ROOM]))[:_MASKED_LENGTH]
 
 
 def _message(lines: list[str]) -> Message | None:

@@ -149,13 +149,14 @@ def _outcome(run: SimulationRun) -> SimulationOutcome:
 def _result_of(
     run: SimulationRun, test: CocotbTest, errors: Mapping[str, ErrorLines], refused: Mapping[str, Failure]
 ) -> Result:
-    strictly = test.name in refused
+    strictly, found = test.name in refused, errors.get(test.name, NO_ERRORS)
     return Result(
         nodeid=run.nodeid_of(test),
         outcome="failed" if strictly else test.outcome,
         duration_s=test.duration_s,
         seed=run.seed_of(test),
-        noise_errors=errors[test.name].count if test.name in errors and not strictly else 0,
+        noise_errors=found.count if not strictly else 0,
+        noise=found.masked if not strictly else (),
         simulator=run.simulator.name if run.simulator is not None else None,
         config=run.setup.config,
         module=test.module,

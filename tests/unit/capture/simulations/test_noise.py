@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from pytest_dvwiki.capture.simulations.noise import MOST, ErrorLines, error_lines
+from pytest_dvwiki.capture.simulations.noise import MOST, ErrorLines, error_lines, errors_in
 from pytest_dvwiki.logtext.logs import LogText
 from pytest_dvwiki.patterns.matcher import Matcher
 from pytest_dvwiki.patterns.registry import load_registry
@@ -16,6 +16,23 @@ if TYPE_CHECKING:
     from pytest_dvwiki.model import Interest
 
 MATCHER = Matcher(load_registry())
+
+
+def test_an_excerpt_has_the_same_messages_as_the_whole_log() -> None:
+    lines = (
+        "     0.00ns INFO     cocotb.regression     running fills (1/2)",
+        "# ** Error: q reached 3",
+        "#    Time: 25 ns  Scope: tb.dut File: dut.sv Line: 25",
+        "UVM_ERROR sb.sv(210) @ 1250: uvm_test_top.env.sb [SCBD] lost 7 packets",
+        "UVM_ERROR sb.sv(210) @ 1300: uvm_test_top.env.sb [SCBD] lost 8 packets",
+    )
+    log = found("\n".join(lines) + "\n")
+    numbered = [(number, line) for number, line in enumerate(lines, 11)]
+    messages = list(errors_in(numbered))
+    assert [numbers for _, numbers in messages] == [[12, 13], [14], [15]]
+    assert tuple(dict.fromkeys(text for text, _ in messages)) == log.masked
+    assert len(log.masked) == 2
+    assert list(errors_in(numbered[2:3])) == []
 
 
 def found(text: str, interest: Interest = MATCHER) -> ErrorLines:

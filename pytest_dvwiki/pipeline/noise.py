@@ -1,0 +1,87 @@
+"""Find the first cause of a failure behind error lines that the same test also prints when it passes."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
+
+from pytest_dvwiki.capture.simulations.noise import errors_in
+from pytest_dvwiki.model import NoiseRow
+from pytest_dvwiki.records.targets import without_parameters
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from pytest_dvwiki.causes.history import History
+    from pytest_dvwiki.model import Excerpt, Failure, Result, Run
+    from pytest_dvwiki.triage.classify import Classifier
+
+_MOST_ROWS = 100
+"""Maximum number of rows in a record."""
+_MANY_TESTS = 10
+"""A message of at least this many passing tests is noise in every test."""
+_ANY_TEST = ""
+"""Stands for every test."""
+
+
+def new_noise(results: Sequence[Result], history: History) -> tuple[NoiseRow, ...]:
+    """Return the error messages of passing tests that are not on record yet."""
+    rows = [row for row in _rows(results) if row.test not in history.noisy_tests(row.text)]
+    return tuple(rows[:_MOST_ROWS])
+
+
+def _rows(results: Sequence[Result]) -> list[NoiseRow]:
+    tests: dict[str, set[str]] = {}
+    for result in results:
+        for text in result.noise if result.outcome == "passed" else ():
+            tests.setdefault(text, set()).add(_name(result.nodeid))
+    return [
+        NoiseRow(text=text, test=name)
+        for text, names in sorted(tests.items())
+        for name in (sorted(names) if len(names) < _MANY_TESTS else (_ANY_TEST,))
+    ]
+
+
+def without_noise(run: Run, classifier: Classifier, history: History) -> Run:
+    """Return the run; failures whose first cause would be noise lose these lines, if another cause can be named."""
+    printed: dict[str, set[str]] = {}
+    for row in _rows(run.results):
+        printed.setdefault(row.text, set()).add(row.test)
+    if not printed and not history.has_noise():
+        return run
+    failures = tuple(_quiet(failure, classifier, history, printed) for failure in run.failures)
+    return run if failures == run.failures else replace(run, failures=failures)
+
+
+def _quiet(failure: Failure, classifier: Classifier, history: History, printed: Mapping[str, set[str]]) -> Failure:
+    if failure.by_strict_logs:
+        return failure
+    names = {_ANY_TEST, _name(failure.nodeid)}
+    lines: list[set[int]] = []
+    for excerpt in failure.excerpts:
+        found: set[int] = set()
+        for text, numbers in errors_in(excerpt.lines) if excerpt.source != "results" else ():
+            if names & (printed.get(text, set()) | history.noisy_tests(text)):
+                found.update(numbers)
+        lines.append(found)
+    if not any(lines):
+        return failure
+    verdict = classifier.classify(failure)
+    is_noise = any(
+        verdict.line in numbers and excerpt.source == verdict.source and verdict.path in {None, excerpt.path}
+        for excerpt, numbers in zip(failure.excerpts, lines, strict=True)
+    )
+    if verdict.decided_by or not is_noise:
+        return failure
+    quiet = replace(failure, excerpts=tuple(map(_without, failure.excerpts, lines)))
+    return quiet if classifier.classify(quiet).error_class != "unknown" else failure
+
+
+def _without(excerpt: Excerpt, numbers: set[int]) -> Excerpt:
+    return replace(excerpt, lines=tuple(line for line in excerpt.lines if line[0] not in numbers))
+
+
+def _name(nodeid: str) -> str:
+    """Return the name of a test without its file, its runner and its parameters."""
+    return without_parameters(nodeid).rpartition("::")[2]
