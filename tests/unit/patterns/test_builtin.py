@@ -1,4 +1,4 @@
-"""The built-in registry: every pattern holds what it promises, and none takes another's messages."""
+"""The built-in registry: every pattern matches its examples, and none matches another's messages."""
 
 from __future__ import annotations
 
@@ -57,19 +57,19 @@ def test_every_subtype_is_described_and_can_be_given() -> None:
     subtypes = load_subtypes()
     given = {pattern.failure_subtype for pattern in FAILURES} - {UNKNOWN}
     assert given <= set(subtypes)
-    # These three come from circumstances or from a project's own patterns.
+    # These three come from circumstances or from a project's patterns.
     assert set(subtypes) - given <= {"assertion_error", "timing_offset", "illegal_construct"}
     assert {pattern.error_class for pattern in FAILURES} == set(CLASSES)
 
 
 def test_an_engine_looks_for_few_literals() -> None:
-    """A short one stands in many lines that mean nothing."""
+    """A short literal is in many irrelevant lines."""
     assert len(MATCHER.registry.triggers.rules) <= 1000
     assert sum(len(trigger) < 5 for trigger in MATCHER.registry.triggers.rules) <= 8
 
 
 def test_python_alone_looks_for_fewer_still() -> None:
-    """Each of them costs it one pass over the text."""
+    """Python needs one pass over the text for each."""
     triggers = list(MATCHER.registry.triggers.rules)
     engine = load(triggers, name="python")
     assert len(engine._by_part) < 0.4 * len(triggers)  # type: ignore[attr-defined]

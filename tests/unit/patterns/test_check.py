@@ -1,4 +1,4 @@
-"""The check of patterns names who has to mend what; each kind of mistake is found."""
+"""The check of patterns finds each kind of mistake, and says whose it is."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Engines find lines that hold a literal: the same lines each, in any block; their databases are kept and checked."""
+"""All engines find the same lines with literals, in any block; their databases are cached and checked."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ LINES = [
     b"or",
     "错误: NO such file".encode(),
     "错误: yes".encode(),
-    # The same bytes but for one bit, which makes a capital of a letter in Latin-1.
+    # The same bytes except for one bit, which makes a letter of Latin-1 a capital.
     b"\xc9" + "错误: no".encode()[1:],
 ]
 HOLDING = {1, 2, 4, 5, 7, 9, 12}

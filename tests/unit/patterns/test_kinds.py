@@ -1,4 +1,4 @@
-"""Kinds of lines: what is the same line again, and what is not."""
+"""Kinds of lines: which lines repeat one another."""
 
 from __future__ import annotations
 

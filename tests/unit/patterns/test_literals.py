@@ -1,4 +1,4 @@
-"""Which expressions are worth a try is the same, whether a set tells it or each literal is looked for."""
+"""A set and a search for each literal select the same expressions."""
 
 from __future__ import annotations
 

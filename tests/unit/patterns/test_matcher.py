@@ -114,7 +114,7 @@ def test_the_same_lines_are_found_wherever_a_text_is_cut_into_parts() -> None:
 
 
 def test_time_grows_with_the_text_alone() -> None:
-    """Generous bounds: a machine under load must not fail the test, a quadratic scan must."""
+    """Bounds are generous: quadratic time fails the test, a loaded machine does not."""
 
     def spent(text: str) -> float:
         return seconds(lambda: list(MATCHER.find(text)))
@@ -145,7 +145,7 @@ def test_a_flood_of_lines_that_come_to_nothing_hides_no_failure(line: Callable[[
 
 @pytest.mark.parametrize("line", FLOODS.values(), ids=FLOODS)
 def test_lines_with_common_words_are_not_decided_again_and_again(line: Callable[[int], str]) -> None:
-    """A ratio in one run: to decide on each of these lines costs some fifty times a line without such words."""
+    """Measures a ratio: deciding on each line would take some fifty times a line without such words."""
 
     flood = "\n".join(line(number) for number in range(1, 20_000))
     first = "\n".join(line(number) for number in range(1, 2 * MOST_TOGETHER))

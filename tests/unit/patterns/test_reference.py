@@ -1,4 +1,4 @@
-"""The pages of the built-in patterns hold each of them, are well-formed Markdown, and are those in the repository."""
+"""The pages of the built-in patterns list all of them, are well-formed Markdown, and are up to date."""
 
 from __future__ import annotations
 

@@ -53,7 +53,7 @@ def test_the_advice_of_a_projects_pattern_takes_a_time_that_grows_with_the_messa
     message = f"odd {'a' * 4000} never!"
     hit = Matcher(registry).match(message)
     assert hit is not None
-    # With `re` this would not come back: it tries each of 2^4000 ways to take the letters apart.
+    # `re` would never finish: there are 2^4000 ways to split the letters.
     assert registry.advice(hit.pattern.id, "hang", message) == "Call the team of the name."
     assert registry.advice("own.odd", "hang", "odd aaa") == "Call the team of aaa."
 
@@ -190,7 +190,7 @@ def test_a_damaged_built_in_file_is_told_as_such_and_costs_its_own_patterns_only
         assert len(told) == 1
         assert 100 < len(registry) < whole
         assert registry.get("icarus.fatal") is None
-        assert not (tmp_path / "cache").exists()  # what is damaged is not remembered
+        assert not (tmp_path / "cache").exists()  # damaged files are not cached
     finally:
         module.builtin.cache_clear()
 

@@ -1,4 +1,4 @@
-"""An expression taken apart at its gaps finds what `re` finds, and reads a line once."""
+"""An expression split at its gaps finds the same as `re`, and reads a line once."""
 
 from __future__ import annotations
 
@@ -94,17 +94,17 @@ def test_a_gap_written_short_or_long_changes_groups_alone() -> None:
 
 
 SHORT = 1024
-"""Characters; more than the widest gaps of an expression."""
+"""Number of characters, more than the widest gaps of an expression."""
 LONG = 4096
-"""Characters of a line that are looked at."""
+"""Number of characters of a line that are read."""
 STEEPEST = 9
-"""Times as long as for the short line: 4 is linear, 16 quadratic."""
+"""Allowed growth from the short line to the long one: 4 is linear, 16 quadratic."""
 NOISE = 0.0004
-"""Seconds below which a measured time says nothing about how it grows."""
+"""Times below this number of seconds are too short to compare."""
 
 
 def _hostile(source: str, length: int) -> list[str]:
-    """Lines of a length that an expression is slowest on: one thing repeated, its own literals among them."""
+    """Return lines of a length that are slow for an expression: repeated text, for example of its literals."""
     own = [literals[0] for literals in expression.check(source, needs_literal=False)]
     fills = ["a", "a.", "/", "1", ": ", "_", "'", "x ", *own, " ".join((*own, "")), " ".join((*own[::-1], ""))]
     runs = [fill * (length // len(fill)) for fill in fills if fill]
@@ -117,16 +117,16 @@ def _seconds(search: Search, line: str) -> float:
 
 
 def _growth(source: str) -> float:
-    """How much longer the search takes on the longer of two lines, at the worst."""
+    """Return the greatest ratio of search times on a long and a short line."""
     search = compiled(source)
     steepest = 0.0
     for short, long in zip(_hostile(source, SHORT), _hostile(source, LONG), strict=True):
-        # A search that finds something ends there, however long the line is.
+        # A successful search ends early, however long the line is.
         if _seconds(search, long) < NOISE or search.search(short) is not None or search.search(long) is not None:
             continue
         growth = _seconds(search, long) / _seconds(search, short)
         if growth > STEEPEST:
-            # A busy machine may slow one measurement down, not all of them.
+            # A busy machine may slow one measurement, not all.
             growth = min(_seconds(search, long) / _seconds(search, short) for _ in range(5))
         steepest = max(steepest, growth)
     return steepest

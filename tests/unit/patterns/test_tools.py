@@ -1,4 +1,4 @@
-"""The commercial tools and the environment: what a message means decides its label, whatever its wrapping.
+"""Commercial tools and the environment: the meaning of a message decides its label, whatever its prefix.
 
 The messages are written in the form of each tool; none is an example of a pattern.
 """
@@ -14,7 +14,7 @@ MATCHER = Matcher(load_registry())
 
 
 def label(text: str) -> str:
-    """Class and subtype of the first message that a pattern knows; empty where none does."""
+    """Return class and subtype of the first known message; empty if none is known."""
     hits = MATCHER.hits(text + "\n")
     return f"{hits[0].pattern.error_class}/{hits[0].pattern.failure_subtype}" if hits else ""
 

@@ -1,4 +1,4 @@
-"""Artefacts of earlier runs are found wherever they lie, and each results file gets the log that is its own."""
+"""Files of earlier runs are found wherever they are, and each results file gets its own log."""
 
 from __future__ import annotations
 
@@ -105,7 +105,7 @@ def outcomes(run: Leftovers) -> dict[str, str]:
     return {result.nodeid: result.outcome for result in run.results}
 
 
-# Where they lie
+# Where files are
 
 
 def test_a_folder_gives_what_looks_like_an_artefact_and_nothing_else(tmp_path: Path) -> None:
@@ -153,7 +153,7 @@ def test_an_archive_is_read_like_a_folder(tmp_path: Path, name: str) -> None:
     assert names(find(tmp_path, name)) == [f"{name}/run/results.xml", f"{name}/run/sim.log"]
     run = read(tmp_path, name)
     assert outcomes(run) == {f"{name}/run::bad": "failed", f"{name}/run::good": "passed"}
-    assert run.failures[0].log is None  # nothing may point into an archive
+    assert run.failures[0].log is None  # no path may point into an archive
     assert [excerpt.source for excerpt in run.failures[0].excerpts] == ["results", "log"]
 
 
@@ -324,7 +324,7 @@ def test_a_results_file_that_was_never_written_needs_a_log(tmp_path: Path) -> No
     assert (run.problems, len(run.notes), len(run.failures)) == ([], 1, 1)
 
 
-# Logs that stand for themselves
+# Logs without a results file
 
 
 def test_a_log_of_any_tool_is_a_test_that_passed_or_failed(tmp_path: Path) -> None:
@@ -353,7 +353,7 @@ def test_an_import_that_failed_under_cocotb_1_9_is_named_by_its_exception(tmp_pa
 
 
 def made(folder: Path, text: str) -> str:
-    """Return what make logs of a folder, which calls itself there."""
+    """Return the log of a make in a folder that calls itself there."""
     entering, leaving = (
         "".join(f"make[{level}]: {word} directory '{folder}'\n" for level in levels)
         for word, levels in (("Entering", (1, 2)), ("Leaving", (2, 1)))
@@ -387,7 +387,7 @@ def test_a_build_that_failed_is_called_by_the_folder_that_keeps_its_log_and_resu
         tmp_path / "tb", f"{tmp_path}/rtl/dut.sv:6: syntax error\nmake[2]: *** [Makefile:54: sim.vvp] Error 2\n"
     )
     write(tmp_path, {"tb/Makefile": "all:\n", "nightly/a/make.log": broken, "nightly/b/make.log": broken})
-    run = read(tmp_path, "nightly")  # a run that passes has its results there, too
+    run = read(tmp_path, "nightly")  # a passing run writes its results there, too
     assert outcomes(run) == {"nightly/a": "failed", "nightly/b": "failed"}
     assert all(one.command is not None and one.command.folder == "tb" for one in run.failures)
     assert outcomes(read(tmp_path, ".")) == outcomes(read(tmp_path, "nightly/a/make.log")) == {"tb": "failed"}
@@ -468,7 +468,7 @@ def test_the_tests_of_all_simulations_count_whose_results_the_last_one_wrote_ove
         expected |= {f"tb::{name}": "failed", f"tb::{name}_good": "passed"}
     assert banner in text
     assert outcomes(read(tmp_path, "tb/results.xml", given="make.log")) == expected
-    write(tmp_path, {"make.log": made(tmp_path / "tb", text + text + log())})  # perhaps written on night after night
+    write(tmp_path, {"make.log": made(tmp_path / "tb", text + text + log())})  # perhaps appended every night
     assert outcomes(read(tmp_path, "tb/results.xml", given="make.log")) == {"tb::bad": "failed", "tb::good": "passed"}
 
 
@@ -503,7 +503,7 @@ def test_an_import_error_of_one_of_several_simulations_in_a_log_is_seen(tmp_path
     run = read(tmp_path, "results.xml", given="now.log")
     assert outcomes(run) == {"results.xml::bad": "failed", "results.xml::good": "passed", ".": "failed"}
     again = IMPORT_ERROR.format("bench")
-    write(tmp_path, {"now.log": again + ran})  # the module may have been repaired before it ran
+    write(tmp_path, {"now.log": again + ran})  # the module may have been fixed before it ran
     run = read(tmp_path, "results.xml", given="now.log")
     assert outcomes(run) == {"results.xml::bad": "failed", "results.xml::good": "passed"}
 
@@ -550,7 +550,7 @@ MISSED = "make[2]: *** wait: No child processes.  Stop.\nmake[2]: *** Waiting fo
 def test_whatever_make_says_of_a_signal_the_run_was_cut_short(
     tmp_path: Path, said: str, message: str, *, reported: bool
 ) -> None:
-    """A simulator that handles the signal ends in good order; cocotb then reports that it did not expect that."""
+    """A simulator that handles the signal exits normally; cocotb then reports an unexpected end."""
     running, _, _ = log().partition("    10.00ns WARNING")
     early = f"    10.00ns WARNING  cocotb.regression                  bench.bad failed\n{PAD}{ENDED}\n"
     end = "    10.00ns INFO     cocotb.regression                  ****************************\n"
@@ -592,7 +592,7 @@ def test_each_simulation_in_a_log_counts(tmp_path: Path) -> None:
 
 
 def simulations(*tests: str) -> str:
-    """Return the log of a Makefile that runs one test for each design, without a word about folders."""
+    """Return the log of a Makefile that runs one test for each design, without messages about folders."""
     return "".join(
         f"iverilog -s {test}\n{log(test=test)}".replace("bench.", f"{test}_bench.").replace("good", f"{test}_good")
         for test in tests
@@ -727,7 +727,7 @@ def test_a_makefile_in_the_folder_that_the_log_names_runs_the_test_again(tmp_pat
     command = read(tmp_path, "logs").failures[0].command
     assert command is not None
     assert (command.folder, command.arguments) == ("tb", ("make",))
-    elsewhere = made(tmp_path / "tb", log()) + made(tmp_path / "b", "")  # nobody knows which of them failed
+    elsewhere = made(tmp_path / "tb", log()) + made(tmp_path / "b", "")  # which of them failed is unknown
     write(tmp_path, {"logs/make.log": elsewhere, "b/Makefile": "all:\n"})
     assert read(tmp_path, "logs").failures[0].command is None
 
@@ -778,7 +778,7 @@ def test_make_in_a_folder_for_generated_files_was_called_from_above(tmp_path: Pa
 def test_what_is_no_plain_file_has_no_content_to_be_known_by(tmp_path: Path) -> None:
     (tmp_path / "results.xml").write_bytes(b"")
     assert sha256_of(tmp_path / "results.xml", since=0) == hashlib.sha256().hexdigest()
-    assert sha256_of(Path(os.devnull), since=0) is None  # as a pipe is, from which it would be read for ever
+    assert sha256_of(Path(os.devnull), since=0) is None  # like a pipe, whose reader would wait forever
 
 
 def test_each_simulation_of_a_folder_has_the_values_of_its_own_log(tmp_path: Path) -> None:

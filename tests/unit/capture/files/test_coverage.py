@@ -1,4 +1,4 @@
-"""Coverage reports as the libraries write them are read bin by bin; one that cannot be used names place and remedy."""
+"""Coverage reports of the libraries are read bin by bin; the error for an unusable one names place and remedy."""
 
 from __future__ import annotations
 

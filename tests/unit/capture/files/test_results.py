@@ -1,4 +1,4 @@
-"""Results files of every writer are read alike, and a file that cannot be used says so by name."""
+"""Results files of all writers are read alike, and the error for an unusable one names the file."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""With which commits a cause came: bracketed by the runs on record, narrowed down by later ones."""
+"""The commits that introduced a cause: bracketed by the runs on record, narrowed down by later ones."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ REPORT = "UVM_ERROR sb.sv(210) @ 1250: uvm_test_top.env.sb [SCBD] Mismatch: expe
 
 @dataclass
 class Project:
-    """A repository of numbered commits, and runs in it."""
+    """A repository of numbered commits, with runs."""
 
     root: Path
     runs: int = 0
@@ -72,7 +72,7 @@ class Project:
         config: str | None = None,
         commands: Mapping[str, float] | None = None,
     ) -> Archived:
-        """Archives a run of one test at the present commit, and of others that fail `also`, or fail `unbuilt`."""
+        """Archive a run at the current commit; the tests `also` fail too, and `unbuilt` fail without a simulator."""
         self.runs += 1
         moment = f"2026-11-21T{self.runs:02d}:00:00Z"
         excerpt = Excerpt(source="log", lines=((1, report),))
@@ -122,7 +122,7 @@ class Project:
         return archived
 
     def first_bad(self, **changes: object) -> FirstBad | None:
-        """What a failing run tells."""
+        """Archive a failing run, and return the commits that may have introduced its cause."""
         (cause,) = self.run(fails=True, **changes).causes  # type: ignore[arg-type]
         return cause.first_bad
 
@@ -184,7 +184,7 @@ def test_what_failed_before_any_simulator_was_chosen_has_no_seed_that_could_matt
 def test_a_fix_lies_before_the_commit_at_which_all_that_was_read_is_as_at_the_pass(
     project: Project, also: str, shown: list[str]
 ) -> None:
-    """No run was at that commit: the first one that passes again has later changes, too."""
+    """No run was at that commit: the first passing run also has later changes."""
     file, reads = project.root / "rtl/fifo.sv", ("rtl/fifo.sv", "tb/sb.sv")
     project.commit("all of it", "tb/sb.sv")
     project.commit("regs", "rtl/regs.sv")
@@ -722,7 +722,7 @@ def test_what_brings_a_cause_back_came_after_as_many_passes_as_made_its_fix_hold
     assert archived.causes[0].news == "REGRESSED"
     found = archived.causes[0].first_bad
     assert found is not None
-    # The fix took four passes to hold, and five are on record: it held at least since the second.
+    # The fix holds after four passes, and five are on record: it has held since the second at the latest.
     assert (found.passed_with, found.good, found.bad, found.log_count) == ("same", nights[1], bad, 1)
 
 
@@ -746,7 +746,7 @@ def test_a_fix_ends_at_the_first_green_run_where_that_may_have_fixed_it(
 
 
 def test_a_fix_that_another_seed_proves_begins_no_range(project: Project) -> None:
-    """Its commit may have brought another fault, which the same check reports with some seeds."""
+    """Its commit may have introduced another fault, which the same check reports with some seeds."""
     for seed in "12":
         project.run(named=True, seed=seed)
     good = project.head
@@ -995,7 +995,7 @@ def test_after_a_pass_with_the_seed_that_failed_no_older_range_is_told(project: 
     assert first is not None
     assert first.is_certain
     fix = project.commit("tb: other stimulus", "tb/sb.py")
-    project.run(seed="1", named=True)  # no proof: what draws the stimulus was changed
+    project.run(seed="1", named=True)  # no proof: the generator of the stimulus was changed
     project.run(seed="2", named=True)
     bad = project.commit("fifo: another fault")
     archived = project.run(fails=True, seed="7")

@@ -1,4 +1,4 @@
-"""Who answers for a file, by the rules of GitHub and GitLab."""
+"""The owners of a file, by the rules of GitHub and GitLab."""
 
 from __future__ import annotations
 

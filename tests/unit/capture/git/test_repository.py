@@ -1,4 +1,4 @@
-"""What git tells of a repository: its state, and what lies between a failure and a pass."""
+"""Data from git: the state of a repository, and the changes between a failure and a pass."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Project:
         path.write_text(text)
 
     def commit(self, subject: str, **files: str) -> None:
-        """Commits files; `__` in a name stands for a slash, `_v` at its end for the suffix."""
+        """Commit files; `__` in a name means a slash, `_v` at its end the suffix."""
         for name, text in files.items():
             self.write(name.replace("__", "/").replace("_v", ".v"), text)
         git(self.root, "add", "--all")
@@ -289,7 +289,7 @@ def test_a_file_of_the_same_name_in_another_folder_is_not_named(project: Project
     repository = Repository(layout(project.root))
     for text in ("rtl/ram.v:5: error", f"{project.root}/rtl/ram.v:5: error", "../rtl/ram.v:5: error"):
         assert subjects(repository.difference(before, project.state, text, ("rtl/fifo.v",)))[0] == "rtl: reset"
-    for text in ("ram.v:5: error", "./ram.v:5: error"):  # as seen from a folder that the text does not name
+    for text in ("ram.v:5: error", "./ram.v:5: error"):  # relative to a folder that the text does not name
         read = ("rtl/ram.v", "rtl/fifo.v")
         assert subjects(repository.difference(before, project.state, text, read))[0] == "rtl: reset"
     for text in ("ram.v:5: error", "old/ram.v:5: error", f"{project.root}/old/ram.v:5", "build/copy/ram.v:5: error"):
@@ -1073,7 +1073,7 @@ def test_what_git_says_is_redacted(project: Project) -> None:
     secret = "ghp_" + "a" * 30
     project.commit(f"fifo:\x1b[31m use {secret} " + "long " * 100, rtl__fifo_v="x", **{f"tb__{secret}_v": "y"})
     found = project.since(before)
-    shown = repr(replace(found, all_files=()))  # these names are compared with git's, and stay in this process
+    shown = repr(replace(found, all_files=()))  # these names are compared with git's and do not leave this process
     assert secret not in shown
     assert "\x1b" not in shown
     assert len(found.log[0]) < 200
@@ -1092,7 +1092,7 @@ def test_a_slow_git_does_not_hold_up_the_run(project: Project, tmp_path: Path, m
     monkeypatch.setattr(command, "_PAST_TIMEOUT_S", 0.5)
     found = Repository(layout(project.root))
     assert [found.difference(before, now).change, found.difference(before, now, "again").change] == ["commit"] * 2
-    # The first question uses up the time of all; a loaded machine may not even have begun with it.
+    # The first call uses up the time of all; on a loaded machine it may not even have started.
     assert not asked.exists() or asked.read_text() == "\n"
 
 

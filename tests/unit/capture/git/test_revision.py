@@ -1,4 +1,4 @@
-"""What stands beside the wiki of a git revision, whatever the working tree and the index hold."""
+"""The archive of a git revision, whatever is in the working tree and the index."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Revisions outside git: what their order is, and which changes lie between two."""
+"""Revisions outside git: their order, and the changes between two of them."""
 
 from __future__ import annotations
 

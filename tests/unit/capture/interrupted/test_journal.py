@@ -1,4 +1,4 @@
-"""What a run knows is on disk the moment it is known, and the next run finds what a killed one left."""
+"""A run writes each fact to disk at once, and the next run finds the journal of a killed one."""
 
 from __future__ import annotations
 
@@ -34,12 +34,12 @@ FAILURE = Failure(
 
 
 def left_in(folder: Path) -> Iterator[Orphan]:
-    """What killed runs left behind in a folder of journals of a project."""
+    """Return the remains of killed runs in a project's folder of journals."""
     return find_orphans(JournalFolder(folder, is_inside=True), except_for="", note=pytest.fail)
 
 
 class Nothing:
-    """No line is worth keeping."""
+    """Keeps no line."""
 
     def find(self, text: str) -> tuple[()]:
         return ()
@@ -52,7 +52,7 @@ class Nothing:
 
 
 def write_and_die(place: Path, code: str) -> None:
-    """Writes a journal in a process that is killed."""
+    """Write a journal in a process that is then killed."""
     head = f"""
         import os, signal, time
         from msgspec.structs import replace
@@ -70,7 +70,7 @@ def write_and_die(place: Path, code: str) -> None:
 
 
 def writing(place: Path, process: str) -> subprocess.Popen[str]:
-    """A process that holds a journal open until it reads a line."""
+    """Run a process that keeps a journal open until it reads a line."""
     code = f"""
         from pathlib import Path
         from pytest_dvwiki.capture.interrupted.journal import Journal

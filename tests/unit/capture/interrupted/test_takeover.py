@@ -1,4 +1,4 @@
-"""A journal may name any file: read is what is the killed run's own."""
+"""A journal may name any file: only those of the killed run are read."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ LINES = """\
 
 
 class Nothing:
-    """No line is worth keeping."""
+    """Keeps no line."""
 
     def find(self, text: str) -> tuple[()]:
         return ()
@@ -44,7 +44,7 @@ def root(tmp_path: Path) -> Path:
 
 
 def _told(root: Path, *, spool: tuple[str, ...] = (), opened: tuple[str, ...] = ()) -> str:
-    """The test that the remains of a run name which left such files behind."""
+    """Return the test that the remains of a run with such files name."""
     folder = root / ".agent" / "journal" / "run_1"
     folder.parent.mkdir(parents=True, exist_ok=True)
     journal = Journal(folder)

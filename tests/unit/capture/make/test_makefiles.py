@@ -1,4 +1,4 @@
-"""What a Makefile takes from outside is found, and with which values it ran; real makes are in tests/sim."""
+"""Finds the variables that a Makefile takes from outside, with their values; tests/sim runs make."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ def test_the_log_tells_with_which_values_it_ran(tmp_path: Path) -> None:
         "ROOT": "$PWD/..",
         "SOURCE": "other",
         "LIB": "/opt/lib",
-        "WIDTH": "16",  # the log's, not that of whoever reads it
+        "WIDTH": "16",  # that of the log, not of its reader
         "COVER": "1",
     }
 
@@ -253,7 +253,7 @@ def test_a_makefile_that_calls_itself_is_called_as_it_did(
 
 
 def test_a_makefile_that_is_called_by_name_for_each_design(tmp_path: Path) -> None:
-    """Each design has a Makefile of its own in one folder, which is called to clean up first."""
+    """Each design has its own Makefile in one folder, and each is called first to clean up."""
     designs = [f"d{number}" for number in range(9)]
     entered = ENTERED.format(folder=tmp_path / "sim")
     left = entered.replace("Entering", "Leaving")
@@ -341,7 +341,7 @@ HOSTILE = {
 
 @pytest.mark.parametrize("which", HOSTILE)
 def test_the_time_grows_no_more_than_the_texts(tmp_path: Path, which: str) -> None:
-    """Each of them kept a run busy for minutes, or ended it; ten seconds are generous on any machine."""
+    """Each of them once kept a run busy for minutes, or ended it; ten seconds are generous on any machine."""
     makefile, log = HOSTILE[which]
     assert seconds(lambda: call(tmp_path, makefile=makefile, log=log)) < 10
 
@@ -359,7 +359,7 @@ def test_an_include_that_is_a_fifo_does_not_hang(tmp_path: Path) -> None:
         ("iverilog -s dut {root}/rtl/dut.sv\n", (".", ("make", "-C", "sim"))),
         ("make: Entering directory '/ci/sim'\niverilog -s dut /ci/rtl/dut.sv\n", (".", ("make", "-C", "sim"))),
         ("make: *** No rule to make target '{root}/rtl/dut.sv', needed by 'x'.\n", (".", ("make", "-C", "sim"))),
-        ("vvp sim.vvp\n", (".", ("make", "-C", "sim"))),  # the files are there
+        ("vvp sim.vvp\n", (".", ("make", "-C", "sim"))),  # the files exist
         ("iverilog -s dut /elsewhere/rtl/dut.sv\n", None),
     ],
 )

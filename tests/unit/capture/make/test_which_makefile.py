@@ -1,4 +1,4 @@
-"""The Makefile that ran a simulation, from the log of a real make that says nothing of cocotb."""
+"""Finds the Makefile that ran a simulation, from the log of a real make that does not mention cocotb."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A test's child processes and the logs opened for them are noticed, whoever starts them."""
+"""A test's child processes and their logs are noticed, whatever starts them."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def test_children_of_a_shell_and_of_asyncio_are_noticed(children: Children) -> N
 def test_a_shell_s_make_has_its_own_folder_variables_and_log(children: Children, tmp_path: Path) -> None:
     (tmp_path / "fifo").mkdir()
     script = "cd fifo && RANDOM_SEED=3 SECRET=x make --version > sim.log"
-    subprocess.run(script, shell=True, cwd=tmp_path, check=False)  # noqa: S602  # what the promise is about
+    subprocess.run(script, shell=True, cwd=tmp_path, check=False)  # noqa: S602  # the case under test
     (child,) = children.children
     assert (child.program, child.folder, child.environment) == ("make", tmp_path / "fifo", {"RANDOM_SEED": "3"})
     assert children.opened == [tmp_path / "fifo" / "sim.log"]

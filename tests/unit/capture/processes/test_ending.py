@@ -1,4 +1,4 @@
-"""What ended a simulation is read from status and exception, and told in one sentence."""
+"""The end of a simulation is read from status and exception, and described in one sentence."""
 
 from __future__ import annotations
 

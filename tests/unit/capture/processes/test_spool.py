@@ -1,4 +1,4 @@
-"""What children print is kept in files and still reaches whoever listened before.
+"""The output of child processes is kept in files and still reaches its original reader.
 
 Each test runs in a process of its own, whose file descriptors 1 and 2 are known.
 """

@@ -1,4 +1,4 @@
-"""Command lines as cocotb's runner, cocotb-test and cocotb's Makefiles write them, and what they say of a design."""
+"""Reads the design from command lines of cocotb's runner, cocotb-test and cocotb's Makefiles."""
 
 from __future__ import annotations
 

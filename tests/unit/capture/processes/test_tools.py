@@ -1,4 +1,4 @@
-"""A child process tells where its results will stand, also where it is cocotb's Makefile that decides."""
+"""A child process shows where its results will be, also if cocotb's Makefile decides."""
 
 from __future__ import annotations
 

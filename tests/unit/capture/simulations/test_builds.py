@@ -1,4 +1,4 @@
-"""A simulation has the configuration of the build that it runs, also where that build was skipped."""
+"""A simulation has the configuration of its build, even if the build was skipped."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ if TYPE_CHECKING:
 
 
 def config_of(build: Iterable[str], run: Iterable[str] = ()) -> str:
-    """Return the hash of what a build and a run say."""
+    """Return the configuration hash of a build and a run."""
     return _config(_hashed(build), _hashed(run))
 
 
 class Project:
-    """A folder with Icarus's output in it, and who watches its commands."""
+    """A folder with Icarus's output, and the watcher of its commands."""
 
     def __init__(self, root: Path) -> None:
         self.root = root
@@ -378,13 +378,13 @@ def test_a_file_below_a_macro_that_nothing_defines_is_not_read(
     for each in (setup, project.run()):
         found = files_read(each, files=(), modules=(), folder=str(project.root), root=project.root)
         assert set(found) == {"dut.sv", "plain.sv", *["bound.sv"] * is_read}
-    # Of a build that an older version kept the macros are unknown.
+    # The macros of a build recorded by an older version are unknown.
     found = files_read(replace(setup, defined=None), files=(), modules=(), folder=str(project.root), root=project.root)
     assert set(found) == {"dut.sv", "plain.sv", "bound.sv"}
 
 
 def test_a_module_that_only_the_makefile_can_find_is_any_file_with_its_name(tmp_path: Path) -> None:
-    """`PYTHONPATH=sim/soc:sim/common` in a recipe is nothing that the caller of make knows."""
+    """make's caller does not know `PYTHONPATH=sim/soc:sim/common` in a recipe."""
     for name, text in {
         "sim/soc/test_dma.py": "import random\nfrom test_utils import Colors\n",
         "sim/common/test_utils.py": "import cocotb\n",
@@ -402,7 +402,7 @@ def test_a_module_that_only_the_makefile_can_find_is_any_file_with_its_name(tmp_
 
 
 def test_files_beside_the_root_are_named_as_git_names_them(tmp_path: Path) -> None:
-    """The root of a run is the folder of its tests where no configuration of pytest stands above it."""
+    """The root of a run is the folder of its tests if no folder above has a configuration of pytest."""
     for name in (".git", "rtl", "sim"):
         (tmp_path / name).mkdir()
     for name in ("rtl/dut.vhd", "sim/bench.py"):

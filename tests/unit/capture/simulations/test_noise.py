@@ -1,4 +1,4 @@
-"""Error lines: which lines are some, whatever tool wrote them, and what is kept of them."""
+"""Error lines: which lines count, for any tool, and what is kept of them."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def test_every_tool_s_error_line_is_one(line: str) -> None:
     [
         "UVM_ERROR :    0",
         "UVM_FATAL :    0",
-        "# UVM_ERROR : 3",  # a count is told by the lines it counts
+        "# UVM_ERROR : 3",  # a count is evident from the lines that it counts
         "# Errors: 0, Warnings: 0",
         "Error: see the manual",
         "    20.00ns INFO     cocotb.dut       no ERROR: here",

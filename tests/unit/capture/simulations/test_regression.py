@@ -1,4 +1,4 @@
-"""A cocotb log is split into its tests whatever version, level and prefix wrote it."""
+"""A cocotb log is split into its tests, for any version, level and prefix."""
 
 from __future__ import annotations
 
@@ -399,7 +399,7 @@ def test_a_command_that_lost_its_middle_is_left_out() -> None:
     ],
 )
 def test_the_time_of_a_hang_is_also_read_from_what_the_simulator_says(line: str, time: str) -> None:
-    """Icarus tells its time without a unit."""
+    """Icarus prints its time without a unit."""
     text = f"     0.00ns INFO     cocotb.regression                  running t.a (1/1)\n{line}\n"
     (one,) = read_regressions(LogText(source="log", text=text))
     assert one.time == time

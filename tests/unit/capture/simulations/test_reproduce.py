@@ -1,4 +1,4 @@
-"""The command is made of how the user called pytest; real runs take it in tests/sim/test_commands.py."""
+"""The command follows from the user's call of pytest; tests/sim/test_commands.py runs such commands."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ NODEID = "tests/test_fifo.py::test_fifo"
 
 
 def chosen(filter_: str, *tests: str) -> list[str]:
-    """Return the tests, in cocotb's full names, that a filter lets through."""
+    """Return the tests that a filter selects, by cocotb's full names."""
     return [test for test in tests if re.search(filter_, test)]
 
 
@@ -44,7 +44,7 @@ def test_any_name_survives_the_expression_also_in_a_makefile(test: str) -> None:
     assert chosen(told, f"t.{test}", "t.a", "t.x0") == [f"t.{test}"]
     of_make = again(Call(arguments=("make",), items=None), "sim", test=test).variables["COCOTB_TEST_FILTER"]
     assert f"t.{test}" in chosen(of_make.replace("$$", "$"), f"t.{test}", "t.a")
-    # Make hands it to a shell without quotes.
+    # make passes it to a shell without quotes.
     assert not set(of_make) & set(" '\"\\()|;&<>`")
 
 
@@ -85,7 +85,7 @@ def called(root: Path, here: Path, *words: str, **changes: object) -> Call:
 
 @pytest.fixture
 def repository(tmp_path: Path) -> Path:
-    """A repository with two projects in it."""
+    """Return a repository with two projects."""
     for folder in (".git", "blocks/fifo/tests", "blocks/uart"):
         (tmp_path / folder).mkdir(parents=True)
     return tmp_path
@@ -179,7 +179,7 @@ def test_another_configuration_than_the_nearest_is_named(repository: Path) -> No
     nodeid = "blocks/fifo/tests/test_a.py::test_a"
     assert nearest.command(nodeid).arguments == ("pytest", nodeid)
     (repository / "blocks" / "tox.ini").touch()
-    nodeid = "blocks/fifo/tests/test_b.py::test_a"  # of a file it is asked once, since each failure needs the answer
+    nodeid = "blocks/fifo/tests/test_b.py::test_a"  # git is called once for a file, since each failure needs the answer
     assert nearest.command(nodeid).arguments == ("pytest", nodeid, "-c", "pytest.ini")
     given = called(repository, repository, "-c", "pytest.ini", configuration=repository / "pytest.ini")
     assert given.command(nodeid).arguments == ("pytest", nodeid, "-c", "pytest.ini")
@@ -205,7 +205,7 @@ def test_a_native_test_is_chosen_by_the_names_of_runner_and_test() -> None:
 def test_a_native_test_is_told_apart_from_those_that_its_name_is_a_part_of() -> None:
     *outer, inner = of_plugin(WRAP, "wrap", "wrap_around", "no_Wrap", "test_run")
     assert outer == ["pytest", "tb/test_fifo.py::test_run", "-p", "tool"]
-    # The inner pytest needs the file's conftest.py as much as the outer one.
+    # The inner pytest needs the file's conftest.py, too.
     assert inner == "--cocotb-pytest-args=tb/test_fifo.py -p tool -k 'wrap and not no_Wrap and not wrap_around'"
 
 

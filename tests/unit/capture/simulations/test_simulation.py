@@ -1,4 +1,4 @@
-"""Each kind of failure of a cocotb simulation comes out as the right Failures, from what real runs leave behind."""
+"""Each kind of failure of a cocotb simulation gives the right Failures, from the files of real runs."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 
 def pasted(failure: Failure) -> str:
-    """Return the command of a failure as it is pasted in its folder."""
+    """Return the command of a failure as a user pastes it."""
     assert failure.command is not None
     return " ".join(words(failure.command))
 
@@ -178,7 +178,7 @@ pytestmark = [
 
 @dataclass(frozen=True)
 class Left:
-    """What a run left behind."""
+    """Output and files of a run."""
 
     folder: Path
     stdout: str
@@ -188,7 +188,7 @@ class Left:
 
     @property
     def simulation(self) -> Simulation:
-        """What a caller with captured streams hands over."""
+        """Return the simulation as a caller with captured streams passes it."""
         return Simulation(
             call=Call(),
             nodeid="tests/test_fifo.py::test_fifo",
@@ -201,7 +201,7 @@ class Left:
 
 
 _ORDERED = {"PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1", "COCOTB_RANDOM_SEED": "42", "PYTHONUNBUFFERED": "1"}
-"""Unbuffered, Icarus writes the messages of the design between those of cocotb; else they may all come at the end."""
+"""Unbuffered, Icarus writes the design's messages between cocotb's; otherwise all may come at the end."""
 
 
 def run(
@@ -214,7 +214,7 @@ def run(
     simulator: str = "icarus",
     environment: Mapping[str, str] | None = None,
 ) -> Left:
-    """Runs a simulation for real, outside this process."""
+    """Run a real simulation in another process."""
     for name, text in {"dut.sv": DESIGN, "kinds.py": KINDS, "ends.py": ENDS, "driver.py": DRIVER}.items():
         (folder / name).write_text(text)
     job: dict[str, object] = {"modules": modules, "plusargs": plusargs, "source": source, "simulator": simulator}
@@ -232,7 +232,7 @@ def run(
         check=False,
     )
     error, stage = json.loads((folder / "ending.json").read_text())
-    # pytest shows it where the test fails: what a simulator did cannot be seen otherwise.
+    # If the test fails, pytest shows this output; there is no other trace of the simulator.
     sys.stdout.write(f"{modules} {plusargs} {environment}: {error}\n{done.stdout}\n{done.stderr}\n")
     return Left(folder, done.stdout, done.stderr or "", error, stage)
 
@@ -387,7 +387,7 @@ def test_a_failing_test_names_the_file_that_draws_its_stimulus_without_a_seed(ki
 
 
 def test_a_test_after_one_that_failed_is_run_with_those_before_it(kinds: Left) -> None:
-    """What failed first may have left the design in the middle of something."""
+    """The first failure may have left the design in an unusual state."""
     told = {failure.nodeid: "COCOTB_TEST_FILTER" in pasted(failure) for failure in collect(kinds.simulation).failures}
     assert list(told.values()) == [True, *[False] * (len(told) - 1)]
 
@@ -396,7 +396,7 @@ def test_a_test_after_one_that_failed_is_run_with_those_before_it(kinds: Left) -
     ("modules", "test", "plusarg"), [("ends", "third", "+finish"), ("kinds", "limited", ""), ("kinds", "waits", "")]
 )
 def test_a_test_that_waits_is_run_with_those_before_it(tmp_path: Path, modules: str, test: str, plusarg: str) -> None:
-    """Even one that passed may have used up what a later one waits for."""
+    """Even a passed test may have consumed an event for which a later one waits."""
     for before, is_alone in (("first$|passes$|", False), ("left_out$|", True)):
         chosen = {"COCOTB_TEST_FILTER": rf"{before}\.{test}$"}
         outcome = collect(run(tmp_path, modules, plusarg, environment=chosen).simulation)
@@ -496,7 +496,7 @@ def test_a_build_error_in_a_fixture_is_an_error_at_setup(tmp_path: Path) -> None
 
 
 class Errors:
-    """Asks for lines that begin with a word of severity."""
+    """Selects lines that begin with a severity."""
 
     def find(self, text: str) -> Iterator[tuple[int, Tier]]:
         for found in re.finditer(r"^(?:FATAL|ERROR)", text, re.MULTILINE):
@@ -510,7 +510,7 @@ class Errors:
 
 
 def essence(outcome: SimulationOutcome) -> list[tuple[object, ...]]:
-    """What must not depend on how the texts came."""
+    """Return the parts that must not depend on the way of capture."""
     return [
         *(
             (

@@ -1,4 +1,4 @@
-"""A test of cocotb's own plugin that never ended is told with what ended its simulation."""
+"""An unfinished test of cocotb's own plugin is reported with the end of its simulation."""
 
 from __future__ import annotations
 

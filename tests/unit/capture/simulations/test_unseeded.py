@@ -1,4 +1,4 @@
-"""Stimulus that cocotb's seed does not repeat is recognised, and nothing else is taken for it."""
+"""Stimulus that cocotb's seed does not repeat is recognised, and only that."""
 
 from __future__ import annotations
 
