@@ -13,17 +13,20 @@ from pytest_dvwiki.records.kinds import UNKNOWN_SEED
 from pytest_dvwiki.records.name_parts import check_of, resolved
 from pytest_dvwiki.records.passes import LOOKED_BACK
 from pytest_dvwiki.records.tables import REPORTED, json_list
-from pytest_dvwiki.records.targets import ANY, Target, meets, share_a_test
+from pytest_dvwiki.records.targets import ANY, Target, is_design_known, meets, share_a_test
+from pytest_dvwiki.records.units import without_folder
 from pytest_dvwiki.runs import EVER
 
 if TYPE_CHECKING:
     import sqlite3
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from pytest_dvwiki.records.passes import Passes
 
 _MOST_OTHERS = 50
 """Maximum number of other tests of a cause that are looked up."""
+_MOST_FOLDERS = 15
+"""Maximum number of other folders in which a test is looked up for its rate."""
 _PASSES = (
     "SELECT p.moment, p.nodeid, p.failed_seed, p.same_seed, p.same_seed OR p.seed IS p.failed_seed,"
     " r.task_id, r.finished, p.simulator, p.config, r.dirty"
@@ -283,9 +286,25 @@ class CauseRecords:
     def rate(self, tests: Sequence[Target], since: str, before: str) -> Rate:
         """Return the failure rate of tests in the newest runs from `since` to `before`.
 
+        A test that runs in several folders of a run, for example one for each seed, counts as one run in each.
+
         A repeated failure with the same seed is counted once, and so is a repeated pass with the same seed and sources.
         All are counted if the tests are intermittent with one seed. Failures without any seed are all counted.
         """
+        independent = not self.comes_and_goes(tests, since, before)
+        seeds: dict[tuple[str, int], set[str]] = {}
+        passing: set[tuple[str, int]] = set()
+        known: set[tuple[str | None, ...]] = set()
+        for number, each in enumerate(self._by_folder(tests, since, before)):
+            seeds |= {(moment, number): found for moment, found in self._failing_seeds(each, since, before)}
+            runs = self._passes.passing_runs(each, since, before, independent=independent, known=known)
+            passing |= {(moment, number) for moment, *_ in runs}
+        failing = set(seeds) - (_repeated(seeds) if independent else set())
+        newest = sorted(failing | (passing - set(seeds)))[-LOOKED_BACK:]
+        return Rate(failed=sum(run in failing for run in newest), runs=len(newest))
+
+    def _failing_seeds(self, tests: Sequence[Target], since: str, before: str) -> Iterator[tuple[str, set[str]]]:
+        """Yield the sort key and the failing seeds of the newest runs in which one of the tests failed."""
         seed = f"CASE WHEN o.unseeded AND f.seed = '{UNKNOWN_SEED}' THEN '' ELSE f.seed END"
         rows = self._db.execute(
             f"SELECT f.moment, json_group_array(DISTINCT {seed}) FROM json_each(:tests) t JOIN failed f ON {meets('f')}"  # noqa: S608
@@ -301,13 +320,43 @@ class CauseRecords:
                 "most": LOOKED_BACK,
             },
         )
-        seeds = {moment: set(json.loads(found)) for moment, found in rows}
-        independent = not self.comes_and_goes(tests, since, before)
-        passing_runs = self._passes.passing_runs(tests, since, before, independent=independent)
-        passing = {moment for moment, *_ in passing_runs} - set(seeds)
-        failing = set(seeds) - (_repeated(seeds) if independent else set())
-        newest = sorted(failing | passing)[-LOOKED_BACK:]
-        return Rate(failed=sum(moment in failing for moment in newest), runs=len(newest))
+        yield from ((moment, set(json.loads(found))) for moment, found in rows)
+
+    def _by_folder(self, tests: Sequence[Target], since: str, before: str) -> list[list[Target]]:
+        """Divide tests by folder, so that a test and the same test in other folders are in different lists.
+
+        Tests in other folders are added if they ran between two sort keys and their folders differ only in numbers, or
+        if they failed with the cause. If the design is unknown, as when a build was skipped, the results file must have
+        the same name.
+        """
+        groups: dict[tuple[tuple[str, str] | None, str, str], list[Target]] = {}
+        for test in sorted(tests):
+            kind = without_folder(test.nodeid)
+            if kind is not None and not kind[0] and not is_design_known(test.config):
+                kind = None
+            groups.setdefault((kind, test.simulator, "" if kind else test.nodeid), []).append(test)
+        folders: list[list[Target]] = []
+        for (kind, simulator, _), own in groups.items():
+            names = dict.fromkeys(test.nodeid for test in own)
+            if kind is not None:
+                names |= dict.fromkeys(self._in_other_folders(own, kind, since, before))
+            configs = {config for test in own for config in (test.config, "") if is_design_known(test.config)} or {ANY}
+            for number, name in enumerate(names):
+                if number == len(folders):
+                    folders.append([])
+                found = [test for test in own if test.nodeid == name]
+                folders[number] += found or [Target(name, simulator, config) for config in sorted(configs)]
+        return folders
+
+    def _in_other_folders(self, own: Sequence[Target], kind: tuple[str, str], since: str, before: str) -> Iterable[str]:
+        """Return the names of tests in other folders that count as the given ones, which are of one kind."""
+        known = {test.config for test in own if is_design_known(test.config)}
+        names = {name for test in own for name in self._passes.in_other_folders(test.nodeid, since, before)}
+        for test in self.all_tests(before):
+            is_alike = test.simulator == own[0].simulator and without_folder(test.nodeid) == kind
+            if is_alike and (not known or test.config in known or not is_design_known(test.config)):
+                names.add(test.nodeid)
+        return sorted(names)[:_MOST_FOLDERS]
 
     def comes_and_goes(self, tests: Sequence[Target], since: str, before: str) -> bool:
         """Return whether a test failed and passed with the same sources and seed, or among the attempts of one run."""
@@ -352,17 +401,17 @@ class CauseRecords:
         return len(names), len(passed)
 
 
-def _repeated(seeds: Mapping[str, set[str]]) -> set[str]:
-    """Return the sort keys of failing runs that only repeat seeds of earlier failures.
+def _repeated(seeds: Mapping[tuple[str, int], set[str]]) -> set[tuple[str, int]]:
+    """Return the failing runs, as sort key and number of the folder, that only repeat seeds of earlier failures.
 
     Runs without a seed are not repeats.
     """
     known: set[str] = set()
     repeated = set()
-    for moment in sorted(seeds):
-        if "" not in seeds[moment] and seeds[moment] <= known:
-            repeated.add(moment)
-        known |= seeds[moment]
+    for run in sorted(seeds):
+        if "" not in seeds[run] and seeds[run] <= known:
+            repeated.add(run)
+        known |= seeds[run]
     return repeated
 
 

@@ -13,7 +13,7 @@ from pytest_dvwiki.records import store, targets
 from pytest_dvwiki.records.kinds import SIMULATION_CLASSES
 from pytest_dvwiki.records.tables import json_list, suites_of
 from pytest_dvwiki.records.targets import Target, build_of, meets
-from pytest_dvwiki.records.units import is_folder, of_folder, parents_of
+from pytest_dvwiki.records.units import is_folder, of_folder, parents_of, with_any_number, without_folder
 from pytest_dvwiki.runs import EVER
 
 if TYPE_CHECKING:
@@ -56,6 +56,8 @@ class Passes:
         self._spans: dict[str, tuple[str, str]] = {}
         """Sort keys of the first and the last run of each list."""
         self._having: tuple[Sequence[str], dict[str, list[str]]] = ((), {})
+        self._numbered: dict[str, dict[tuple[str, str], list[str]]] = {}
+        """Maps each list to its tests in folders with a number, by `with_any_number`."""
 
     def ran(self, runs: Iterable[RunRecord]) -> set[str]:
         """Return the tests that ran in the given runs, as far as known, and their parents."""
@@ -65,8 +67,46 @@ class Passes:
         # A unit that cannot be built or imported is listed as a test; once it can, the tests inside are listed instead.
         return {each for name in names for each in (name, *parents_of(name))}
 
+    def in_other_folders(self, nodeid: str, since: str, before: str) -> set[str]:
+        """Return the names of a cocotb test that ran in other folders, which differ only in their numbers.
+
+        Args:
+            nodeid: The test.
+            since: Sort key of the first run.
+            before: Sort key after the last run.
+        """
+        key = with_any_number(nodeid)
+        if key is None:
+            return set()
+        suites = (
+            suite
+            for suite in self._all_suites()
+            if self._spans[suite][0] < before and self._spans[suite][1] >= since and self._ran(suite, since, before)
+        )
+        return {name for suite in suites for name in self._in_numbered_folders(suite).get(key, ())} - {nodeid}
+
+    def _ran(self, suite: str, since: str, before: str) -> bool:
+        """Return whether a run from `since` to `before` has a list."""
+        query = "SELECT 1 FROM suites WHERE suite = ? AND moment >= ? AND moment < ? LIMIT 1"
+        return self._db.execute(query, (suite, since, before)).fetchone() is not None
+
+    def _in_numbered_folders(self, suite: str) -> dict[tuple[str, str], list[str]]:
+        if suite not in self._numbered:
+            found: dict[tuple[str, str], list[str]] = {}
+            for name in self._names(suite):
+                if (key := with_any_number(name)) is not None:
+                    found.setdefault(key, []).append(name)
+            self._numbered[suite] = found
+        return self._numbered[suite]
+
     def passing_runs(
-        self, tests: Sequence[Target], since: str, before: str, *, independent: bool = False
+        self,
+        tests: Sequence[Target],
+        since: str,
+        before: str,
+        *,
+        independent: bool = False,
+        known: set[tuple[str | None, ...]] | None = None,
     ) -> Iterator[tuple[str, str, str | None, str | None]]:
         """Yield sort key, id, branch and sources of the runs from `since` to `before` in which a test passed.
 
@@ -76,6 +116,8 @@ class Passes:
             before: Sort key after the last run.
             independent: Skip runs that prove nothing new, because each test had already passed with the same seed,
                 sources and configuration.
+            known: The passes already counted, to which those found are added: a test in several folders with one seed
+                gives the same pass again. If None, only passes of the given tests are compared.
         """
         # If it does not matter which test passed, one is enough.
         asked = [tests] if independent else [[test] for test in tests]
@@ -90,9 +132,14 @@ class Passes:
             ),
             key=lambda row: str(row[0][0]),
         )
-        known: set[tuple[str | None, ...]] = set()
+        of_folders = known is not None
+        known = set() if known is None else known
         for (moment, task_id, branch, sources), of_run in itertools.groupby(rows, key=lambda row: row[0]):
-            passed = ((sources, *each) for _, evidence in of_run for each in evidence)
+            passed = (
+                (sources, *on, *((of_folders and without_folder(name)) or (name,)), seed)
+                for _, evidence in of_run
+                for *on, name, seed in evidence
+            )
             found = set(passed if independent else itertools.islice(passed, 1))
             if found - known:
                 yield moment, task_id, branch, sources

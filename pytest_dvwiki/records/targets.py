@@ -54,6 +54,11 @@ def build_of(config: str) -> str:
     return "" if build in {ANY, _NOTHING_GIVEN} else build
 
 
+def is_design_known(config: str) -> bool:
+    """Return whether a configuration has parameters or a top that distinguish the design."""
+    return bool(config) and config != ANY and not (build_of(config) == "" and config.endswith(_NOTHING_ADDED))
+
+
 class Target(NamedTuple):
     """A test on a simulator in a build configuration. Simulator and configuration are empty if not on record."""
 

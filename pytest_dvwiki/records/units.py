@@ -10,6 +10,8 @@ if TYPE_CHECKING:
 
 _FILE = re.compile(r"\.(?:xml|log|py|transcript)$|(?:^|/)transcript$")
 
+_NUMBER = re.compile(r"\d+")
+
 
 def folder_of(nodeid: str) -> str | None:
     """Return the folder of a test whose name starts with a file, `.` for the root; None for any other test.
@@ -35,3 +37,27 @@ def parents_of(nodeid: str) -> list[str]:
 def of_folder(names: Iterable[str], folder: str) -> list[str]:
     """Return the tests in files of a folder, without those in subfolders."""
     return [name for name in names if folder_of(name) == folder]
+
+
+def without_folder(nodeid: str) -> tuple[str, str] | None:
+    """Return results file and test of a cocotb test whose name starts with a results file, a log or a folder.
+
+    The file is empty if the name starts with a folder. None is returned for any other test.
+    """
+    place, inside, test = nodeid.partition("::")
+    if not inside or place.endswith(".py"):
+        return None
+    return (place.rpartition("/")[2] if _FILE.search(place) else ""), test
+
+
+def with_any_number(nodeid: str) -> tuple[str, str] | None:
+    """Return a test with the numbers of its folder masked, because a regression may have a folder for each seed.
+
+    `run1/uart.xml::sends` and `run2/uart.xml::sends` give the same. None is returned for a test without such a folder.
+    """
+    kind = without_folder(nodeid)
+    if kind is None:
+        return None
+    folder = nodeid.partition("::")[0].removesuffix(kind[0])
+    masked = _NUMBER.sub("#", folder)
+    return (f"{masked}{kind[0]}", kind[1]) if masked != folder else None

@@ -394,6 +394,69 @@ def test_the_rate_is_over_all_tests_of_the_cause_that_pass_again(tmp_path: Path)
     assert (state.past.rate.failed, state.past.rate.runs) == (2, 3)
 
 
+@pytest.mark.parametrize(
+    ("names", "failing", "rate"),
+    [
+        (("out/run1/x.xml::enc", "out/run2/x.xml::enc"), {2: 1, 3: 1, 4: 1}, (3, 6)),
+        (("out/run1/x.xml::enc", "out/run2/x.xml::enc"), {2: 1, 3: 0, 4: 1}, (3, 6)),
+        (("a/x.xml::enc", "b/x.xml::enc"), {2: 0, 3: 1, 4: 1}, (3, 6)),
+        (("a/x.xml::enc", "b/x.xml::enc"), {2: 1, 3: 1, 4: 1}, (3, 3)),
+        (("run1/x.xml::enc", "run2/y.xml::enc"), {2: 1, 3: 1, 4: 1}, (3, 3)),
+        (("run1/x.xml::dec", "run2/x.xml::enc"), {2: 1, 3: 1, 4: 1}, (3, 3)),
+        (("run1::enc", "run2::enc"), {2: 1, 3: 1, 4: 1}, (3, 3)),
+        (("test_1.py::enc", "test_2.py::enc"), {2: 1, 3: 1, 4: 1}, (3, 3)),
+    ],
+    ids=["numbers", "in turn", "failed", "never failed", "file", "test", "design unknown", "modules"],
+)
+def test_a_test_that_runs_in_several_folders_counts_for_the_rate_in_each(
+    tmp_path: Path, names: tuple[str, str], failing: dict[int, int], rate: tuple[int, int]
+) -> None:
+    runs = [
+        _ran(tmp_path, number, *names, occurrences=(occurrence(tests=(failed(names[which], seed=str(100 + number)),)),))
+        for number, which in failing.items()
+    ]
+    suite = _ran(tmp_path, 5, *names).suites
+    runs.append(passing(5, passed_again=(samples.again(nodeid=names[1], seed="7"),), suites=suite))
+    (state,) = _judged(tmp_path, *runs, *(_ran(tmp_path, number, *names) for number in range(6, 9)))
+    assert state.past is not None
+    assert (state.past.rate.failed, state.past.rate.runs) == rate
+    assert (state.fix.passes, state.fix.counts) == (4, rate == (3, 3))
+    (state,) = _judged(tmp_path, *runs, *(_ran(tmp_path, number, *names) for number in range(6, 10)))
+    assert state.fix.counts
+
+
+def test_a_test_in_another_folder_counts_although_only_one_of_them_shows_the_build(tmp_path: Path) -> None:
+    """The second simulation of a run finds its design built, so its log has no command that builds it."""
+    names = [f"out/run{number}/x.xml::enc" for number in (1, 2)]
+    for name in names:
+        store.write_suite(tmp_path, (name,))
+    suites = [
+        replace(samples.suites(name, simulators=("icarus",))[0], config=config)
+        for name, config in zip(names, ("1234567800aa", None), strict=True)
+    ]
+    runs = [
+        record(number, occurrence(tests=(failed(names[1], seed=str(100 + number)),)), suites=tuple(suites))
+        for number in (1, 2, 3)
+    ]
+    again = samples.again(nodeid=names[1], seed="7")
+    (state,) = _judged(tmp_path, *runs, passing(4, passed_again=(again,), suites=tuple(suites)))
+    assert state.past is not None
+    assert (state.past.rate.failed, state.past.rate.runs) == (3, 6)
+
+
+def test_one_seed_in_several_folders_counts_once(tmp_path: Path) -> None:
+    names = [f"out/run{number}/x.xml::enc" for number in (1, 2, 3)]
+    store.write_suite(tmp_path, names)
+    suites = tuple(replace(each, seed="5") for each in samples.suites(*names))
+    tests = (failed(names[0], seed="8"), failed(names[1], seed="8"))
+    runs = [record(number, occurrence(tests=tests), suites=suites, commit=f"{1:040x}") for number in (1, 2)]
+    (state,) = _judged(
+        tmp_path, *runs, passing(3, passed_again=(samples.again(nodeid=names[0], seed="7"),), suites=suites)
+    )
+    assert state.past is not None
+    assert (state.past.rate.failed, state.past.rate.runs) == (1, 2)
+
+
 def test_runs_that_prove_no_pass_do_not_count(tmp_path: Path) -> None:
     silent = [
         record(3),
