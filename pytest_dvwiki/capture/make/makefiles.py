@@ -15,13 +15,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pytest_dvwiki import reading, simulators
+from pytest_dvwiki.capture.make.evaluation import OF_MAKE
+from pytest_dvwiki.capture.make.solving import OLD_NAMES as _OLD_NAMES
+from pytest_dvwiki.capture.make.solving import REFERENCE as _REFERENCE
+from pytest_dvwiki.capture.make.solving import Solution, solve, values_in
+from pytest_dvwiki.capture.processes.tools import makefiles
 from pytest_dvwiki.capture.simulations.reproduce import VARIABLES, Call, relative, with_places
 from pytest_dvwiki.records.command import workspace
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
-_REFERENCE = re.compile(r"\$[({]([A-Za-z_]\w*)[)}]", re.ASCII)
 _OR = re.compile(r"\$[({]or[ \t]+(\$[({]\w+[)}])[ \t]*,[^(){}$]*[)}]")
 """Matches `$(or $(NAME),default)`."""
 _CONDITION = re.compile(r"^[ \t]*(?:else[ \t]+)?ifn?def[ \t]+([A-Za-z_]\w*)", re.MULTILINE | re.ASCII)
@@ -36,7 +40,6 @@ _IN_RULE = re.compile(r"[ \t]*(?:(?:else|endif|ifn?def|ifn?eq)\b|$)")
 """Matches a line that neither begins nor ends a rule."""
 _INCLUDE = re.compile(r"^[ \t]*-?include[ \t]++([^$\n]++)$", re.MULTILINE)
 _INCLUDE_ANY = re.compile(r"[ \t]*-?s?include\b")
-_OF_MAKE = re.compile(r"MAKE\w*|CURDIR|SHELL|PATH|HOME|PWD|OLDPWD|USER|LOGNAME|TERM|LANG|LC_\w+|TMPDIR|HOSTNAME")
 # Variables that cocotb's Makefile passes to the simulator, as the log shows them.
 _GIVEN = re.compile(r"\b(COCOTB_TEST_MODULES|MODULE|COCOTB_TOPLEVEL|TOPLEVEL|TOPLEVEL_LANG)=([^\s\\]+)")
 _RAN = re.compile(r"\b(?:COCOTB_TEST_MODULES|MODULE)=([^\s\\]+)|\brunning (\S+)\.\w+ \(\d+/\d+\)$", re.MULTILINE)
@@ -56,11 +59,12 @@ _MAKE = re.compile(
 )
 """Matches a call of make, perhaps by `timeout 60`, at the end of a line in a log or recipe."""
 _BELOW_PWD = re.compile(r"\$[({]PWD[)}]/([^$:]+)")
+_RESULTS = re.compile(r'^"(?:\S*/)?g?make" -f \S+ (\S+)$', re.MULTILINE)
+"""Matches the call of make by which cocotb's Makefile makes the results file."""
 _LINES_BEFORE = 3
 """Number of lines before "Entering directory" that are searched for the call of make."""
 _MOST_CALLS = 64
 """Number of calls of make in a folder, counted from the last, that are searched for the simulation."""
-_OLD_NAMES = {"MODULE": "COCOTB_TEST_MODULES", "TOPLEVEL": "COCOTB_TOPLEVEL", "TESTCASE": "COCOTB_TESTCASE"}
 HEAD = 256 * 1024
 """Number of bytes that are read from the start of a Makefile or log."""
 _MOST_FILES = 8
@@ -75,7 +79,7 @@ def from_outside(text: str, targets: Collection[str] = ()) -> frozenset[str]:
     fixed = {name for name, how, value in found if how not in {"?=", "+="} and f"({name})" not in value}
     weak = {name for name, how, _ in found if how in {"?=", "+="}}
     names = (set(_REFERENCE.findall(text)) | set(_CONDITION.findall(text)) | weak) - fixed
-    return frozenset(name for name in names if not _OF_MAKE.fullmatch(name))
+    return frozenset(name for name in names if not OF_MAKE.fullmatch(name))
 
 
 def make_call(
@@ -108,28 +112,30 @@ def make_call(
     if here is None or not here.is_relative_to(top):
         return None
     tops = _tops(whole or log, folder)
+    results = {*_RESULTS.findall(log)}
     called, log = _called(log, folder, text, modules)
     log = _part_with(log, modules)
-    if (named := named_makefile(called, folder)) is not None:
+    if (named := named_makefile(called, folder)) is None and makefile not in makefiles(folder):
+        called = ["-f", makefile.name, *called]
+    elif named is not None:
         text = text_of(named)
     given = _given(called)
     shown = values_in_log(log)
     target, needless = _own_rule(text, modules_in(shown))
     goals = _goals(called, target, text)
-    names, settings = from_outside(text, goals), assignments(text, goals)
-    solved = shown | _solved(text, settings, names, log, shown)
+    lines, names = statements(text, goals), from_outside(text, goals)
+    settings = [each for each in lines if each[1]]
+    solved = _solved(text, settings, names, log, shown)
+    free = names - given.keys()
+    solution = solve(lines, free, _told(shown, results, modules), given=given, likely=solved, environment=environment)
+    solved = shown | solution.values
     needless |= given.keys()
     solved = {name: value for name, value in solved.items() if _OLD_NAMES.get(name, name) not in needless}
-    variables, words = {}, [_placed_word(word, top, folder) for word in called]
+    variables, more = _ways(solved, names, settings, solution, solved.keys() - shown.keys())
+    words = [_placed_word(word, top, folder) for word in called]
     if target and all("=" in word for word in called):
         words.append(target)
-    for name, value in solved.items():
-        own = [(how, setting) for each, how, setting in settings if each == name]
-        if name == "SIM" or name in names or not own:
-            if name == "SIM" or ("?=", value) not in own:
-                variables[name] = value
-        elif not any(setting == value or _follows(setting, solved.keys() - shown.keys()) for _, setting in own):
-            words.append(f"{name}={value}")  # only make's command line overrides what a Makefile sets itself
+    words += more
     for name in sorted((names | set(VARIABLES)) - given.keys()):
         if name not in solved and environment.get(name) and len(environment[name]) < _LONGEST_VALUE:
             variables[name] = environment[name]
@@ -144,7 +150,50 @@ def make_call(
         folder=relative(here, top),
         in_repository=in_repository,
         items=None,
+        unknown=solution.unknown,
     )
+
+
+def _ways(
+    solved: Mapping[str, str],
+    names: Collection[str],
+    settings: Sequence[tuple[str, str, str]],
+    solution: Solution,
+    found: Collection[str],
+) -> tuple[dict[str, str], list[str]]:
+    """Return the variables that the environment must give, and the words that make's command line must.
+
+    Only the command line overrides what a Makefile sets itself.
+
+    Args:
+        solved: The values of variables in a run.
+        names: The variables that the Makefile takes from outside.
+        settings: The assignments of the Makefile.
+        solution: What the Makefile makes of the values.
+        found: Names of the variables whose values follow from other values.
+    """
+    variables, words = {}, []
+    for name, value in solved.items():
+        own = [(how, setting) for each, how, setting in settings if each == name]
+        made = solution.made(name)
+        if name == "SIM" and made != value and made in simulators.owners().values():
+            words.append(f"SIM={value}")
+        elif name == "SIM" or name in names or not own:
+            if name == "SIM" or ("?=", value) not in own:
+                variables[name] = value
+        elif made != value and (made or not any(setting == value or _follows(setting, found) for _, setting in own)):
+            words.append(f"{name}={value}")
+    return variables, words
+
+
+def _told(shown: Mapping[str, str], results: Collection[str], modules: Collection[str]) -> dict[str, str]:
+    """Return what is known of cocotb's variables: those in a log, the only results file and the only module."""
+    told = dict(shown)
+    if len(results) == 1:
+        told["COCOTB_RESULTS_FILE"] = next(iter(results))
+    if len(modules) == 1 and not modules_in(shown):
+        told["COCOTB_TEST_MODULES"] = next(iter(modules))
+    return told
 
 
 def _own_rule(text: str, modules: Collection[str]) -> tuple[str, frozenset[str]]:
@@ -222,7 +271,7 @@ def _started_in(folder: Path, text: str, log: str, top: Path) -> Path | None:
     below = {word for word in given if "PWD" in _REFERENCE.findall(word)}
     logged = {word.strip("'`\",;:") for word in log.split()}
     long = (word for word in below if len(_REFERENCE.sub("", word)) >= _LEAST_LITERAL)
-    values = {value for word in long if (value := _values_in(logged, word).get("PWD"))}
+    values = {value for word in long if (value := values_in(logged, word).get("PWD"))}
     lines = log.split("\n")
     entries = [(number, name) for number, line in enumerate(lines) if (name := _entered(line, folder))]
     if len(values) == 1:
@@ -433,41 +482,15 @@ def _solved(
     For example, `-Pdut.WIDTH=$(WIDTH)` in the Makefile and `-Pdut.WIDTH=16` in the log give the width.
     """
     found: dict[str, str] = {}
-    for name, _, value in settings:
-        only = _REFERENCE.fullmatch(value)
-        if only and name in shown and only[1] in names:
-            found.setdefault(only[1], shown[name])
     logged = set(log.split())
     folders = {value for name, _, value in settings if name == "SIM_BUILD"}
     for word in filter(_REFERENCE.search, text.split()):
         wanted = [name for name in _REFERENCE.findall(word) if name in names and name not in {*found, *shown}]
         if wanted and len(_REFERENCE.sub("", word)) >= _LEAST_LITERAL:
             # A build that is up to date shows only files in its folder.
-            values = _values_in({os.path.dirname(each) for each in logged} if word in folders else logged, word)  # noqa: PTH120
+            values = values_in({os.path.dirname(each) for each in logged} if word in folders else logged, word)  # noqa: PTH120
             found |= {name: values[name] for name in wanted if values.get(name)}
     return found
-
-
-def _values_in(logged: Collection[str], word: str) -> dict[str, str]:
-    """Return the values of the variables in a word of a Makefile, if all matching words of a log agree."""
-    from pytest_dvwiki.expressions import LONGEST, given  # noqa: PLC0415  # loaded only for a Makefile with such words
-
-    literals, names = _REFERENCE.split(word)[::2], _REFERENCE.findall(word)
-    if "" in literals[1:-1]:
-        return {}  # the boundary between two adjacent variables is unknown
-    groups = (f"(?P<v{number}>[^'\"]*?)" for number in range(len(names)))
-    parts = (part for pair in zip(map(re.escape, literals), (*groups, r"\z"), strict=True) for part in pair)
-    # The word and the log come from untrusted files: the time must be linear in their length.
-    expression = given(rf"\A{''.join(parts)}")
-    longest = max(literals, key=len)
-    fits: set[tuple[tuple[str, str], ...]] = set()
-    for one in logged:
-        match = expression.search(one) if longest in one and len(one) < LONGEST else None
-        if match is not None:
-            pairs = {(name, match.groups[f"v{number}"]) for number, name in enumerate(names)}
-            if len(pairs) == len(set(names)):  # a variable has one value everywhere
-                fits.add(tuple(sorted(pairs)))
-    return dict(fits.pop()) if len(fits) == 1 else {}
 
 
 def assignments(text: str, targets: Collection[str] = ()) -> list[tuple[str, str, str]]:
@@ -479,14 +502,22 @@ def assignments(text: str, targets: Collection[str] = ()) -> list[tuple[str, str
         text: Text of the Makefile.
         targets: The targets whose own assignments (`sim: SIM = icarus`) count.
     """
+    return [each for each in statements(text, targets) if each[1]]
+
+
+def statements(text: str, targets: Collection[str] = ()) -> list[tuple[str, str, str]]:
+    """Return the assignments of a Makefile, as `assignments`, and between them the conditions, without an operator."""
     found: list[tuple[str, str, str]] = []
     in_rule, depth = False, 0
     for line in text.split("\n"):
         is_defining = _DEFINE.match(line)
         if depth:
             depth += (is_defining is not None) - (_END_OF_DEFINE.match(line) is not None)
-        elif (in_rule and line.startswith("\t")) or _IN_RULE.match(line):
+        elif in_rule and line.startswith("\t"):
             continue
+        elif _IN_RULE.match(line):
+            if line.strip():
+                found.append((line.strip(), "", ""))
         elif is_defining:
             found.append((is_defining[1], is_defining[2] or "=", ""))
             in_rule, depth = False, 1

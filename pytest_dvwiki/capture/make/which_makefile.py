@@ -24,6 +24,11 @@ _OF_COCOTB = re.compile(r"cocotb-config|Makefile\.sim\b|^[ \t]*-?include[ \t]+[^
 """Matches a Makefile that runs cocotb, or includes files with variables in their names."""
 _STOPPED_IN_IT = re.compile(r"^(?:g?make(?:\[\d+\])?: \*\*\* \[)?(?:GNUm|[Mm])akefile:\d+: ([^\]\n]+)", re.MULTILINE)
 """Matches make's message that it stopped in the folder's Makefile; the group is the target or `*** reason`."""
+_NAMED = re.compile(
+    r"^\"(?:\S*/)?g?make\" -f (\S+) \S+(?:\n(?:\S*/)?g?make(?:\[\d+\])?: Entering directory [`']([^'\n]+)')?",
+    re.MULTILINE,
+)
+"""Matches the call by which cocotb's Makefile calls the Makefile that includes it, and the folder of the call."""
 _MODULE, _TOP = frozenset({"MODULE", "COCOTB_TEST_MODULES"}), frozenset({"TOPLEVEL", "COCOTB_TOPLEVEL"})
 _MOST_FOLDERS = 4_000
 """Maximum number of folders of a project that are searched for Makefiles."""
@@ -65,7 +70,7 @@ class Makefiles:
     def of(self, evidence: MakeRun) -> Path | None:
         """Return the Makefile that ran a simulation; None if there is no evidence for any."""
         entered = {path for folder in evidence.entered if (path := self._for_folder(Path(folder), evidence))}
-        beside = next(iter(makefiles(evidence.beside)), None)
+        beside = self._in(evidence.beside, evidence)
         if beside in entered:
             return beside
         if len(entered) > 1:
@@ -86,11 +91,23 @@ class Makefiles:
         """
         if not folder.is_relative_to(self._root):
             return None
-        if found := makefiles(folder):
-            return found[0]
+        if makefile := self._in(folder, evidence):
+            return makefile
         above = (path for path in folder.parents if path.is_relative_to(self._root))
         path = next((found[0] for each in above if (found := makefiles(each))), None)
         return path if path is not None and self._named(path, evidence) else None
+
+    def _in(self, folder: Path, evidence: MakeRun) -> Path | None:
+        """Return the Makefile in a folder that make used: the one that the log names, or else the one with such a name.
+
+        If the log names several, only the module and top of the run can tell them apart.
+        """
+        calls = _NAMED.findall(evidence.log)
+        here = {folder / name for name, entered in calls if not entered or Path(entered) == folder}
+        named = [path for path in sorted(here) if path.is_file()]
+        if len(named) > 1:
+            named = [path for path in named if self._named(path, evidence)]
+        return named[0] if len(named) == 1 else next(iter(makefiles(folder)), None)
 
     def _named(self, makefile: Path, evidence: MakeRun) -> int:
         """Return how many of a run's module and top a Makefile sets; 0 if it sets either to another value."""

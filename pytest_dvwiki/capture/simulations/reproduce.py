@@ -111,6 +111,8 @@ class Call(Struct, frozen=True, kw_only=True):
     """Path from `folder` to the folder that node ids start from; None for `make`, which takes no node id."""
     configuration: str | None = None
     """Path from `folder` to pytest's configuration file; None if there is none."""
+    unknown: str = ""
+    """What the call of `make` lacks, so that it may run something else; empty if it lacks nothing."""
     here: str = ""
     """Absolute path of `folder`; empty if unknown on this machine."""
 

@@ -127,6 +127,8 @@ class SimulationRun:
         line: int | None = None,
     ) -> Failure:
         """Return a failure with the parts that all failures of the simulation share."""
+        if self.sim.call is not None:
+            unreproducible = unreproducible or self.sim.call.unknown
         return Failure(
             nodeid=nodeid,
             phase=phase,
