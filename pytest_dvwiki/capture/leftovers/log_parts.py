@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from pytest_dvwiki.capture.make.calls import MakeCalls, head_of, makefiles_read, modules_of
 from pytest_dvwiki.capture.make.folders import STOPPED, lacking_sources
-from pytest_dvwiki.capture.make.makefiles import make_call
+from pytest_dvwiki.capture.make.makefiles import make_call, python_path
 from pytest_dvwiki.capture.simulations.regression import read_regressions
 from pytest_dvwiki.capture.simulations.simulation import Simulation, collect
 from pytest_dvwiki.logtext.logs import LogText
@@ -76,6 +76,7 @@ class LogParts:
                 failed=True,
                 interest=self.interest,
                 builds=self.builds,
+                modules_in=python_path(makefile),
                 folder=self.root / artefact.folder,
                 files=(*makefiles_read(makefile, call), *lacking),
                 modules=tuple(sorted(modules_of(part))),

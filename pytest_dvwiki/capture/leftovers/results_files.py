@@ -18,6 +18,7 @@ from pytest_dvwiki.capture.leftovers.names import (
 )
 from pytest_dvwiki.capture.leftovers.run_logs import text_of
 from pytest_dvwiki.capture.make.calls import makefiles_read
+from pytest_dvwiki.capture.make.makefiles import python_path
 from pytest_dvwiki.capture.simulations.cocotb_tests import unique_name
 from pytest_dvwiki.capture.simulations.named_runs import NamedRun, command_of
 from pytest_dvwiki.capture.simulations.simulation import Simulation, collect
@@ -135,6 +136,7 @@ class ResultsFiles:
                 failed=file is None,
                 interest=self._parts.interest,
                 builds=self._parts.builds,
+                modules_in=python_path(makefile),
                 folder=root / artefact.folder,
                 files=makefiles_read(makefile, call),
                 call=call,

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pytest_dvwiki import reading, simulators
-from pytest_dvwiki.capture.make.evaluation import OF_MAKE
+from pytest_dvwiki.capture.make.evaluation import OF_MAKE, Evaluation
 from pytest_dvwiki.capture.make.solving import OLD_NAMES as _OLD_NAMES
 from pytest_dvwiki.capture.make.solving import REFERENCE as _REFERENCE
 from pytest_dvwiki.capture.make.solving import Solution, solve, values_in
@@ -555,6 +555,17 @@ def given_by_recipes(text: str) -> Iterator[tuple[str, str]]:
             for word in itertools.takewhile(lambda word: "=" in word, line.lstrip("\t @+-").split()):
                 name, _, value = word.partition("=")
                 yield name, value
+
+
+def python_path(makefile: Path | None) -> tuple[str, ...]:
+    """Return the folders where Python looks for modules if make runs a Makefile, as far as its text shows them."""
+    if makefile is None:
+        return ()
+    folder = str(makefile.parent)
+    lines = statements(text_of(makefile).replace("$(shell pwd)", "$(CURDIR)"))
+    given = Evaluation(lines, {"PWD": folder, "CURDIR": folder, "PYTHONPATH": ""}, {}).value("PYTHONPATH") or ""
+    further = (os.path.normpath(os.path.join(folder, part)) for part in given.split(":") if part)  # noqa: PTH118
+    return tuple(dict.fromkeys((folder, *further)))  # cocotb puts its working directory first
 
 
 def text_of(makefile: Path) -> str:

@@ -63,6 +63,10 @@ def solve(
     """
     on_line = dict(given) | {old: given[new] for old, new in OLD_NAMES.items() if new in given}
     choices = _choices(lines, names - told.keys(), told, likely, environment)
+
+    def runs(evaluation: Evaluation) -> list[str | None]:
+        return [evaluation.value(name) for group in _CHOOSING[:2] for name in group]
+
     fixed = {name: value for name, value in likely.items() if name not in choices}
     named = {"SIM": told["SIM"]} if "SIM" in told else {}
     set_here = {name for name, how, _ in lines if how}
@@ -77,18 +81,17 @@ def solve(
         )
         return [group for group, wanted, value in made if wanted and value and value != wanted]
 
-    combinations = (
+    combinations = [
         {name: value for name, value in zip(choices, each, strict=True) if value is not None}
         for each in itertools.islice(itertools.product(*choices.values()), _MOST_COMBINATIONS)
-    )
-    first: dict[str, str] | None = None
-    for values in combinations:
-        first = values if first is None else first
-        if not unlike(evaluation := evaluated(values)):
-            break
-    else:
-        values = first or {}
-        evaluation = evaluated(values)
+    ]
+    fitting = [each for each in combinations if not unlike(evaluated(each))]
+    values = (fitting or combinations)[0]
+    evaluation = evaluated(values)
+    # Values that fit as well, but run other tests or another design.
+    ran = runs(evaluation)
+    others = [each for each in fitting if runs(evaluated(each)) != ran]
+    missing = {name: None for each in others for name in choices if each.get(name) != values.get(name)}
 
     def deciding(group: tuple[str, ...], among: Collection[str]) -> Iterator[str]:
         """Yield the variables from outside on which the variables of a group depend."""
@@ -99,7 +102,6 @@ def solve(
                 yield name
 
     wrong = unlike(evaluation)
-    missing: dict[str, None] = {}
     for group, wanted in groups:
         if group in wrong:
             missing |= dict.fromkeys(deciding(group, names))

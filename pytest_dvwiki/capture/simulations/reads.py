@@ -44,7 +44,13 @@ _MODULES = frozenset({".v", ".sv", ".vp", ".svp"})
 
 
 def files_read(
-    setup: Setup, *, files: Iterable[str], modules: Iterable[str], folder: str, root: Path
+    setup: Setup,
+    *,
+    files: Iterable[str],
+    modules: Iterable[str],
+    folder: str,
+    root: Path,
+    modules_in: Iterable[str] = (),
 ) -> tuple[str, ...]:
     """Return the project files that a simulation read; empty if they are unknown.
 
@@ -56,12 +62,13 @@ def files_read(
         files: Absolute paths of Python files, or a Makefile, that are known to have been read.
         modules: Names of test modules.
         folder: Working directory of the simulation, as an absolute path.
+        modules_in: Absolute paths of folders where Python looks for modules before any other, if known.
         root: Root of the project; files outside its repository, or outside the root if there is none, are left out.
     """
     top = workspace(root)[0]
     base, real = f"{top}{os.sep}", f"{os.path.realpath(top)}{os.sep}"
     found: dict[str, None] = {}
-    for path in (*_hdl(setup, folder, top), *imported(files, modules, folder, base)):
+    for path in (*_hdl(setup, folder, top), *imported(files, modules, folder, base, modules_in)):
         # git knows a file by its real path, not by the path of a link.
         there = os.path.realpath(path)
         if there.startswith(real) and not is_library(there):
@@ -192,13 +199,22 @@ def _dependencies(setup: Setup, folder: str) -> Iterator[str]:
             yield from [path for path in there if os.path.isfile(path)][:1]  # noqa: PTH113  # many of them
 
 
-def imported(files: Iterable[str], modules: Iterable[str], folder: str, base: str) -> Iterator[str]:
+def imported(
+    files: Iterable[str], modules: Iterable[str], folder: str, base: str, first: Iterable[str] = ()
+) -> Iterator[str]:
     """Yield the given files, the test modules, and the project files that the Python files among them import.
 
     A Makefile can set the simulator's search path. A module that is in no known folder is therefore looked up by name
     in the whole repository.
+
+    Args:
+        files: Absolute paths of files.
+        modules: Names of the test modules.
+        folder: Working directory, as an absolute path.
+        base: The top of the repository, with a slash at its end.
+        first: Absolute paths of folders where Python looks for modules before any other, if known.
     """
-    search = list(dict.fromkeys((folder, *(os.path.abspath(each) for each in sys.path))))  # noqa: PTH100
+    search = list(dict.fromkeys((*first, folder, *(os.path.abspath(each) for each in sys.path))))  # noqa: PTH100
     search = [each for each in search if f"{each}/".startswith(base)]
     waiting = list(files)
     waiting += [path for name in modules for path in find_module(name, search) or _anywhere(name, base)]

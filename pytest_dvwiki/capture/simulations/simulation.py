@@ -79,6 +79,8 @@ class Simulation(Struct, frozen=True, kw_only=True):
     """Builds before the simulation, in case the log shows only the run."""
     folder: Path | None = None
     """Working directory of the commands in the log."""
+    modules_in: tuple[str, ...] = ()
+    """Absolute paths of the folders where Python looks for modules, in order, as far as they are known."""
     files: tuple[str, ...] = ()
     """Absolute paths of the files that ran the simulation: the item's own file, or the Makefile."""
     duration_s: float = 0.0

@@ -71,7 +71,9 @@ class SimulationRun:
         files_of_cases = (test.case.file for test in self.tests if test.case is not None and test.case.file is not None)
         folder = sim.folder or sim.root
         files = dict.fromkeys(os.path.normpath(folder / path) for path in (*files_of_cases, *sim.files))
-        return files_read(self.setup, files=files, modules=self.modules, folder=str(folder), root=sim.root)
+        return files_read(
+            self.setup, files=files, modules=self.modules, folder=str(folder), root=sim.root, modules_in=sim.modules_in
+        )
 
     @functools.cached_property
     def unseeded(self) -> str:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from pytest_dvwiki.capture.make.makefiles import assignments, from_outside, make_call, text_of
+from pytest_dvwiki.capture.make.makefiles import assignments, from_outside, make_call, python_path, text_of
 
 from ...effort import seconds
 
@@ -325,6 +325,21 @@ def test_a_variable_has_one_value_in_a_word(tmp_path: Path) -> None:
         "SIM": "icarus",
         "IP": "fifo",
     }
+
+
+@pytest.mark.parametrize(
+    ("makefile", "folders"),
+    [
+        ("", ["sim"]),
+        ("export PYTHONPATH := $(PWD)/../bench:$(shell pwd)/vip:$(PYTHONPATH)\n", ["sim", "bench", "sim/vip"]),
+        ("LIB = ../lib\nexport PYTHONPATH := $(LIB):.\n", ["sim", "lib"]),
+        ("export PYTHONPATH := $(shell find . -name bench)\n", ["sim"]),
+    ],
+)
+def test_python_looks_first_where_make_works(tmp_path: Path, makefile: str, folders: list[str]) -> None:
+    (tmp_path / "sim").mkdir()
+    (tmp_path / "sim" / "Makefile").write_text(makefile)
+    assert python_path(tmp_path / "sim" / "Makefile") == tuple(f"{tmp_path}/{each}" for each in folders)
 
 
 HOSTILE = {

@@ -103,6 +103,7 @@ def test_the_module_of_the_results_is_known_without_a_log(tmp_path: Path) -> Non
     ("makefile", "log", "unknown"),
     [
         (ONE, "/usr/bin/ghdl -a x.vhd\nmake: *** [x] Error 1\n", "the value of DUT, which decides"),
+        (ONE, "iverilog -o sim.vvp -s bus_slave x.v\nx.v:1: syntax error\n", "the value of DUT, which decides"),
         (ONE, RAN.format("tb_bus", "low", "ghdl"), "the value of DUT, which decides"),
         (OF_SIM, CALLED.format(name="Makefile", goal="tb_bus"), "the value of SIM, which decides"),
         (OF_SIM, "make: *** No rule to make target 'a.vhd'.\n", "the values of DUT and SIM, which decide "),

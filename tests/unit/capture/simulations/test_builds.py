@@ -401,6 +401,19 @@ def test_a_module_that_only_the_makefile_can_find_is_any_file_with_its_name(tmp_
     assert set(found) == {"makefile", "sim/soc/test_dma.py", "sim/common/test_utils.py"}
 
 
+@pytest.mark.parametrize(
+    ("first", "read"), [("b", {"b/tb.py", "b/model.py"}), ("", {"a/tb.py", "b/tb.py", "b/model.py"})]
+)
+def test_of_two_modules_with_one_name_python_imports_the_first(tmp_path: Path, first: str, read: set[str]) -> None:
+    for name, text in {"a/tb.py": "", "b/tb.py": "import model\n", "b/model.py": "", "log/run.log": ""}.items():
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text(text)
+    git(tmp_path, "init", "--quiet")
+    folders = [f"{tmp_path}/{first}"] if first else []
+    found = files_read(Setup(), files=(), modules=("tb",), folder=f"{tmp_path}/log", root=tmp_path, modules_in=folders)
+    assert set(found) == read
+
+
 def test_files_beside_the_root_are_named_as_git_names_them(tmp_path: Path) -> None:
     """The root of a run is the folder of its tests if no folder above has a configuration of pytest."""
     for name in (".git", "rtl", "sim"):
