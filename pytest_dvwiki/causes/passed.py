@@ -123,7 +123,7 @@ def passed(
 
 
 def _is_inside(test: FailedTest, again: PassedAgain) -> bool:
-    """Return whether a failed test inside a test that passes again is of the same build.
+    """Return whether a failed test inside a test that passes again is from the same build.
 
     A folder may hold several designs: the failure of another one says nothing about this build.
     """

@@ -64,9 +64,9 @@ _PASSED_ON = (
     r"|\S{1,300}:\d+:\d+:@\w+:\((?:assertion|report)[ ](?:error|failure)\)"
     r"|(?:\S{1,200}/)?(?:ld|collect2|gcc|g\+\+|cc1plus|clang(?:\+\+)?|slurmstepd|srun):[ ]"
 )
-"""Matches lines of a simulator, of make, of a compiler that a wrapper passes on, whatever level it gives them."""
+"""Matches lines of a simulator, make or compiler that a wrapper passes on, with any level."""
 _LOGGED_ERROR = r"-[ ](?:[\w.]{1,60}[ ]-[ ])?(?:ERROR|CRITICAL)[ ]-[ ]"
-"""Matches the level of an error in Python's logging, after the time. It stays where nothing else tells of an error."""
+"""Matches the level of an error in Python's logging, after the time. It is kept if nothing else shows an error."""
 _RAISED = (
     rf"(?:(?:DEBUG|INFO):(?:[\w.-]{{1,60}}:)?[ ]?|\[(?:DEBUG|INFO)\][ ]|{_LOGGED_ERROR})"
     r"(?=(?:[A-Za-z_]\w*\.)*[A-Z]\w*(?:Error|Exception|Failure):[ ])"

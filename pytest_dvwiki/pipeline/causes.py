@@ -94,9 +94,9 @@ def as_shown_by(cause: Cause, members: Sequence[Member], root: Path) -> Cause:
 
 
 def grouped(failures: Sequence[Failure], verdicts: Sequence[Verdict]) -> list[list[Member]]:
-    """Group failures by cause: causes with most failures first.
+    """Group failures by cause, the causes with most failures first.
 
-    The first failure of each is the one that is shown: one with the cause's own message and the simplest rerun command.
+    The first failure of each is shown: it has the cause's own message and the simplest rerun command.
     """
     groups: dict[str, list[Member]] = {}
     for failure, verdict in zip(failures, verdicts, strict=True):

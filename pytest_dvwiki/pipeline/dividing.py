@@ -54,7 +54,7 @@ def divided(
     task_id: str,
     root: Path,
 ) -> tuple[Verdict, ...]:
-    """Return the verdicts; failures of a check that have another cause than its first ones get a fingerprint of theirs.
+    """Return the verdicts, with a separate fingerprint for each further cause of a check.
 
     Args:
         failures: All failures of the run.

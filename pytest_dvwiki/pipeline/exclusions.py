@@ -88,7 +88,7 @@ class Exclusions:
             return False
         until = self._repository.changed(came.bad, Vcs(commit=start.commit))
         if until is None or not set(came.files).isdisjoint(until):
-            return False  # these changes may not have been whole at the pass
+            return False  # the pass may have had only a part of these changes
         read = self.changes_since(start.commit, vcs, occurrence)
         return bool(read) and not touch_stimulus(read, occurrence.reads)
 
@@ -101,7 +101,7 @@ class Exclusions:
         return tuple(file for file in code if file not in unread)
 
     def _is_unread(self, came: FirstBad, vcs: Vcs, occurrence: Occurrence) -> bool:
-        """Return whether a failing simulation read none of the files with which a cause of other tests came."""
+        """Return whether a failing simulation read none of the changed files that introduced a cause of other tests."""
         is_whole = 0 < came.file_count == len(came.files)
         if not is_whole or not occurrence.reads or came.nodeid in {test.nodeid for test in occurrence.tests}:
             return False

@@ -62,7 +62,7 @@ def recalled(run: Run, services: Services, archived_as: str) -> Archived:
 def _with_last_causes(
     failures: Sequence[Failure], verdicts: Sequence[Verdict], history: History
 ) -> tuple[Verdict, ...]:
-    """Return the verdicts with the causes with which the tests last failed, for checks that have several causes."""
+    """Return the verdicts; if a check has several causes, each test gets the one with which it last failed."""
     tests: dict[str, set[str]] = {}
     for failure, verdict in zip(failures, verdicts, strict=True):
         tests.setdefault(verdict.fingerprint, set()).add(failure.nodeid)

@@ -118,7 +118,7 @@ class CauseHistory(Struct, frozen=True, kw_only=True):
     matrix: tuple[matrix.Split, ...] = ()
     """The matrix axes that separate failing from passing runs of these tests at the newest occurrence's commit."""
     earlier_origins: tuple[tuple[str, OriginType], ...] = ()
-    """The sides of failures before a fix after which the cause returned, or with another range of commits.
+    """The earlier failures that may have another fault, each with the side to which they point.
 
     The text says which failures are meant.
     """
@@ -236,10 +236,10 @@ def cause(archive: Archive, fingerprints: Sequence[str]) -> CauseHistory | None:
 def _earlier_origins(
     archive: Archive, fingerprints: Sequence[str], outlived: Iterable[FixState]
 ) -> Iterator[tuple[str, OriginType]]:
-    """Yield the sides of earlier failures that may be of another fault, with a text that says which failures.
+    """Yield the earlier failures that may have another fault, in words, with the side to which they point.
 
-    They are the last failures before the given fixes, and those for which a certain range of commits was found. The
-    newest such range is left out.
+    These are the last failures before the given fixes, and those whose commits are known with certainty, except the
+    newest ones.
     """
     present = tables.json_list(archive.present(fingerprints))
     for state in outlived:
@@ -444,7 +444,7 @@ def _passes_to_hold(fixed: fixes.FixState | None) -> dict[str, int]:
 def _passes_needed(rates: Mapping[str, Rate]) -> dict[str, int]:
     """Map each test to the number of passes before its first failure that show that the cause was not there yet.
 
-    The first failure is left out of the rate, because it is the reason for asking.
+    The rate does not count the first failure.
     """
     # The current failure is one more run; one pass is added, because the runs are few.
     return {
@@ -457,8 +457,9 @@ def _passes_needed(rates: Mapping[str, Rate]) -> dict[str, int]:
 def _proposal(archive: Archive, present: Sequence[str], newest: Occurrence) -> ProposedFix | None:
     """Return the fix proposed to an open cause.
 
-    Of fixes that git alone names, edits that were never committed cannot be looked at. For a failure that only a
-    simulation reports, such as any failed comparison, a fix must also have changed a file that its simulation reads.
+    A fix that only git names must have commits: nobody can look at edits that were never committed. If only a
+    simulation reports the failure, as with a failed comparison, the fix must also have changed a file that the
+    simulation reads.
     """
     found = proposals.proposal(archive.db, present, newest.pattern) if archive.has_rows("proposals") else None
     if found is None or found.fix.by != "git":

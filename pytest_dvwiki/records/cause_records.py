@@ -239,7 +239,7 @@ class CauseRecords:
             _PASSES, asked
         ).fetchall():
             previous = self._previous(moment)
-            # A run in which the cause still failed another test fixed nothing.
+            # A run in which another test still failed with the cause contains no fix.
             if previous is not None and previous[1] != moment:
                 test = self._as_it_failed(Target(nodeid, *on), moment)
                 steps.append(

@@ -1,8 +1,8 @@
 """Names of causes: `fingerprint`, `fingerprint/task id`, or `fingerprint/task id/number`.
 
-The fingerprint is that of the check that reports the cause. The first cause of a check is called by the fingerprint
-alone, each further one also by the run that first showed it. If the failures of a check in one run have several causes,
-those of the second and later ones are recorded with a number: `fingerprint/task id/2`.
+The fingerprint is that of the check that reports the cause. The first cause of a check has the fingerprint as its name;
+the names of further ones also have the run that first showed them. If the failures of a check in one run have several
+causes, the second and later ones are recorded with a number: `fingerprint/task id/2`.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ def resolved(db: sqlite3.Connection, name: str) -> str:
     """
     fingerprint, _, of_run = name.partition(SLASH)
     row = db.execute(
-        # The plus keeps SQLite from going through all occurrences of the run, of which there may be thousands.
+        # The plus prevents SQLite from searching all occurrences of the run, which may be thousands.
         f"SELECT o.fingerprint FROM runs r JOIN occurrences o ON +o.run = r.id AND {OF_CHECK}"  # noqa: S608 (a constant)
         " WHERE r.task_id = :task AND o.part = :part",
         {"name": fingerprint, "task": of_run.partition(SLASH)[0], "part": part_of(name)},

@@ -1,4 +1,4 @@
-# ruff: noqa: S608 (nothing but constants is put into statements)
+# ruff: noqa: S608 (only constants are inserted into statements)
 """Decide whether a check that fails again reports a cause on record or a different one.
 
 A fingerprint identifies a check. After a fix, a new failure of the check is a different cause if all of this is on
@@ -225,7 +225,7 @@ def _failed(db: sqlite3.Connection, name: str, moment: str) -> frozenset[Failing
 def _is_another(
     fixed: Standing, before: frozenset[FailingTest], seen: CheckFailure, db: sqlite3.Connection, passes: Passes
 ) -> bool:
-    """Return whether a failure in other tests comes from another fault than the one already fixed."""
+    """Return whether a failure in other tests has another fault than the fixed one."""
     seeds, theirs = {each.seed for each in seen.failing}, {each.seed for each in before}
     if UNKNOWN_SEED in seeds | theirs or not seeds:
         return False

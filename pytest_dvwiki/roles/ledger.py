@@ -112,7 +112,7 @@ class Ledger:
         return self._add(nodeid, test, report)
 
     def _add(self, nodeid: str, test: _Test, report: pytest.TestReport) -> tuple[Failure, ...]:
-        """Add a report that is more than a pass; the modules for it are loaded at first use."""
+        """Add a report of anything but a pass; the modules for it are loaded at first use."""
         from pytest_dvwiki.roles.reports import attached  # noqa: PLC0415
 
         evidence = attached(report)
@@ -176,7 +176,7 @@ class Ledger:
         return ()
 
     def _failed(self, report: pytest.TestReport, test: _Test, evidence: Evidence | None) -> tuple[Failure, ...]:
-        # pytest fails a test for its subtests while it shows the report, in xdist's workers before it is sent.
+        # pytest fails a test with failed subtests when it shows the report, but in xdist's workers before sending it.
         if test.failures and isinstance(report.longrepr, str) and _SUBTESTS.fullmatch(report.longrepr):
             test.worsen("failed")
             self._failed_reports.append((report.nodeid, report.when, test.failures))

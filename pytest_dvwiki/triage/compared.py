@@ -61,9 +61,9 @@ _COMPARING = re.compile(
     r"|golden|model|dut)\b",
     re.IGNORECASE,
 )
-"""What stands between two values that a message compares."""
+"""Matches the words between two values that a message compares."""
 _DIFFERENT = re.compile(r"\b(?:differ\w*|mismatch\w*|unequal|not (?:equal|the same))\b", re.IGNORECASE)
-"""What a message says of the only two values that it shows."""
+"""Matches a message that says that its two values differ."""
 _AT_INDEX = re.compile(r"^(?:E\s+)?\s*At index (?P<index>\d+) diff: (?P<values>.{1,300})$")
 _ASSERT = re.compile(r"^(?:E\s+)?\s*assert (?P<values>\S.*)$")
 _TRACEBACK = re.compile(r"\s*(?:Traceback \(most recent call last\)|File \"|> )")
@@ -169,10 +169,9 @@ def _below(lines: Iterable[tuple[int, str]], line: int) -> Iterator[str]:
 
 
 def shortened(text: str) -> str:
-    """Return a long message with its sequences shortened to their start, and the first difference of the compared ones.
+    """Return a long message with its sequences cut after their start, and the first difference of compared ones.
 
-    Only sequences that the message compares are searched for a difference: others, such as the data and the key of an
-    operation, differ anyway.
+    Differences are shown only for sequences that the message compares; others, such as data and key, always differ.
     """
     if len(text) <= LONG:
         return text

@@ -1,8 +1,8 @@
-"""Names of the simulations that left a log without a results file, and of the builds that failed before one.
+"""Names simulations that left a log without a results file, and builds that failed before one.
 
-A simulation has the same name whether it ended with a results file or not, so that the same test is compared in every
-run. It is the name of the results file that the simulation would have written or, as the tests of a build that failed
-are unknown, would have written its tests into.
+A simulation has the same name with and without a results file, so that the same test is compared in every run: the name
+of the results file that it would have written. The tests of a failed build are unknown, so the build has the name of
+the results file for them.
 """
 
 from __future__ import annotations
@@ -46,11 +46,11 @@ class LogNames:
     ) -> str:
         """Return the name that a simulation would have if it had written a results file.
 
-        The file would be named like the log if that is so for another simulation in the log's folder. Otherwise, it
-        would be in the folder where make ran. If that folder is unknown, the results file of another simulation in the
-        log is there. If the folder is unknown or not searched, and there is no such file, it would be beside the log:
-        named like the log if the logs of other folders are, or if the simulation gave its results file a name of its
-        own; else without such a name, but only if the folder has no other log.
+        The file would be named like the log if another results file in the log's folder is named like its log.
+        Otherwise, it would be in the folder where make ran. If that folder is unknown, the results file of another
+        simulation in the log shows it. If the folder is unknown or not searched, and there is no such file, it would be
+        beside the log: named like the log if the files in other folders are, or if the simulation chose a name for its
+        results file; else without such a name, but only if the folder has no other log.
 
         Args:
             log: The log.
@@ -74,7 +74,7 @@ class LogNames:
         return undated(log.shown)
 
     def of_build(self, log: Artefact, part: Regression, text: str, *, is_only: bool, folder: Path | None = None) -> str:
-        """Return the name of a build that failed: of its results file, or of the folder of that file.
+        """Return the name of a failed build: that of its results file, or of the file's folder.
 
         Tests that later pass in this file or folder show that the build was repaired.
 

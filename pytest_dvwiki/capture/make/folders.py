@@ -18,7 +18,7 @@ _TARGET = re.compile(r"^(?:g?make(?:\[\d+\])?): \*\*\* \[(?:\S+: )?([^\]:]+)\] E
 """Matches make's message about a target that it could not make."""
 _FOLDER = re.compile(r"^(?:\S*/)?g?make(?:\[\d+\])?: (Entering|Leaving) directory [`'](.+)'$")
 _BY_MAKE = re.compile(r"(?:\S*/)?g?make(?:\[(\d+)\])?: ")
-"""Matches the start of make's own lines; the group is the level of a make that another one called."""
+"""Matches the start of make's own lines; the group is the level of a recursive make."""
 _FAILED_TARGET = re.compile(r"\] (?:Error \d+|[A-Z]\w+)$")
 """Matches the end of make's message about a target whose command failed or was killed."""
 _CHANGES = re.compile(

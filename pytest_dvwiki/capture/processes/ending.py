@@ -30,9 +30,9 @@ _SAID_BY_MAKE = re.compile(
 A leading `-`, as in cocotb's Makefile for Verilator, makes make ignore the failure.
 """
 _MISSED_BY_MAKE = re.compile(r"^make(?:\[\d+\])?: \*\*\* wait: No child processes\.")
-"""Matches the message of a make that a signal ended while it took note of a command's end.
+"""Matches a message of make if a signal arrives while make handles the end of a command.
 
-Its handler of signals has taken note of all commands before, so it names no target.
+Its signal handler has already waited for all commands, so the message names no target.
 """
 _SIGNALS = {(signal.strsignal(number) or "").partition(":")[0]: number for number in signal.valid_signals()}
 """Maps the C library's description of a signal, without the number that macOS adds, to the signal."""

@@ -304,7 +304,7 @@ class _CallReader:
                 self._positional.append(one)
 
     def _paths(self, word: str, base: str) -> list[str]:
-        """Return the absolute paths that a word stands for; if that is unknown, so are the sources."""
+        """Return the absolute paths of a word; if there are none, note that the sources are unknown."""
         path = absolute(base, _expanded(word))
         if not is_pattern(path):
             return [path]
@@ -342,7 +342,7 @@ class _CallReader:
 
 
 def _merged(calls: Sequence[ToolCall], folder: str, toplevel: str | None) -> ToolCall:
-    """Return one call that does what several calls do, of which there is at least one."""
+    """Combine one or more calls into one."""
     return ToolCall(
         simulator=calls[-1].simulator,
         builds=any(call.builds for call in calls),
@@ -381,7 +381,7 @@ def _joined(program: Program, word: str) -> tuple[Kind | None, str]:
 
 
 def _is_generated(path: str) -> bool:
-    """Return whether a file is one that a runner writes for the compiler."""
+    """Return whether a runner writes the file for the compiler."""
     return os.path.basename(path) in _GENERATED  # noqa: PTH119  # joined as text
 
 

@@ -10,7 +10,7 @@ _WILDCARD = re.compile(r"[*?]|\[[^\[\]/]++\]")
 _BRACES = re.compile(r"\{([^{},]*+,[^{}]*+)\}")
 """Matches a list of alternatives, which only some shells expand: `{fifo,top}.vhd`."""
 _BY_SHELL = re.compile(r"[$`]")
-"""Matches a sign that the shell puts in a variable or the output of a command."""
+"""Matches a character with which the shell inserts a variable or the output of a command."""
 _MOST_ENTRIES = 20_000
 """Maximum number of folder entries that are compared with the wildcards of one word."""
 _MOST_WORDS = 64
@@ -19,14 +19,15 @@ _LONGEST = 4096
 
 
 def is_pattern(word: str) -> bool:
-    """Return whether a shell may put other words in place of a word."""
+    """Return whether a shell may replace a word by other words."""
     return any(each.search(word) for each in (_WILDCARD, _BRACES, _BY_SHELL))
 
 
 def expanded(path: str) -> list[str]:
-    """Return the paths that a shell puts in place of an absolute path, sorted.
+    """Return the paths by which a shell replaces an absolute path, sorted.
 
-    The list is empty if nothing fits, if too much would have to be compared, or if the shell's variables are needed.
+    The list is empty if no file matches, if there are too many files to compare, or if the path needs the shell's
+    variables.
     """
     if os.path.lexists(path):
         return [path]
@@ -55,7 +56,7 @@ def _alternatives(word: str) -> list[str]:
 
 
 def _fitting(path: str, left: int) -> tuple[list[str], int]:
-    """Return the existing paths that fit, and how many entries may still be compared; none once these are used up."""
+    """Return the existing paths that match, and the remaining number of entries to compare; no paths if it runs out."""
     found = [os.sep]
     for part in path.strip("/").split("/"):
         if not _WILDCARD.search(part):

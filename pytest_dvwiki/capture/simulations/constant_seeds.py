@@ -1,4 +1,4 @@
-"""Random numbers that are the same in every run, because a literal in the code is the seed of what draws them."""
+"""Finds random numbers that are the same in every run, because the seed is a literal in the code."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 _GENERATORS = frozenset({"random.Random", "numpy.random.default_rng", "numpy.random.RandomState"})
-"""What makes a generator of its own, with the seed that it is given."""
+"""Calls that make a new generator, with a seed as argument."""
 _TYPES = _GENERATORS | {"numpy.random.Generator"}
 _SETS_SEED = frozenset({"random.seed", "numpy.random.seed"})
 _NAMED = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef | ast.ExceptHandler | ast.MatchAs | ast.MatchStar
@@ -48,7 +48,7 @@ _DRAWING = frozenset(
         "weibullvariate",
     }
 )
-"""Methods of generators, which are also functions of `random` or `numpy.random`."""
+"""Methods of generators that are also functions of `random` or `numpy.random`."""
 
 
 def code_that_may_draw(tree: ast.Module) -> str:
@@ -56,11 +56,11 @@ def code_that_may_draw(tree: ast.Module) -> str:
 
     The tree is changed. These parts draw the same numbers:
 
-    - what makes a generator with a literal seed (`random.Random(7)`), and the methods of generators;
+    - calls that make a generator with a literal seed (`random.Random(7)`), and the methods of generators;
     - calls of the functions of `random` in a function that has called `random.seed(7)` before. That call at the top of
       a module is not enough: cocotb sets another seed at the start of each test.
 
-    The same holds for `numpy.random`. What uses these modules in any other way stays in the code.
+    The same holds for `numpy.random`. Any other use of these modules stays in the code.
 
     Raises:
         RecursionError: The code is nested too deeply.
@@ -69,7 +69,7 @@ def code_that_may_draw(tree: ast.Module) -> str:
 
 
 class _Remainder(ast.NodeTransformer):
-    """Takes the parts of code that draw the same numbers in every run out of a tree."""
+    """Removes the parts that draw the same numbers in every run from a syntax tree."""
 
     def __init__(self, tree: ast.Module) -> None:
         imported: dict[str, set[str]] = {}
@@ -79,13 +79,13 @@ class _Remainder(ast.NodeTransformer):
         self._modules = {
             name: module
             for name, (module, *others) in imported.items()
-            # Another file could import `random` under a name that does not tell what it is.
+            # Another file could import `random` from here under an unsuspicious name.
             if module in _MODULES and not others and name not in bound and module in {name, "numpy"}
         }
         self._own = bound - imported.keys() - _MODULES - {*dir(builtins)}
-        """Names that are the file's own, so that it does not matter how they are called."""
+        """Names that the file itself defines; they may contain any words."""
         self._seeded: frozenset[str] = frozenset()
-        """The modules whose functions draw from a literal seed here."""
+        """The modules whose functions have a literal seed at this point."""
 
     def visit_Import(self, node: ast.Import) -> ast.stmt:
         names = [each for each in node.names if each.asname or each.name != "random" or "random" not in self._modules]
@@ -138,12 +138,12 @@ class _Remainder(ast.NodeTransformer):
         return self._unseeded(node)
 
     def _function(self, node: ast.FunctionDef | ast.AsyncFunctionDef) -> ast.AST:
-        """Visit a function, statement by statement: what follows a literal seed draws from it."""
+        """Visit a function, statement by statement: the statements after a literal seed draw from it."""
         before, self._seeded = self._seeded, frozenset()
         body, node.body, node.name = node.body, [], self._called(node.name)
         node.returns = None if node.returns is None or self._full_name(node.returns) in _TYPES else node.returns
         self.generic_visit(node)
-        # A test can begin to iterate over a generator, and the next one go on.
+        # One test may start to iterate over a generator, and the next one continue.
         is_generator = any(isinstance(each, ast.Yield | ast.YieldFrom) for part in body for each in ast.walk(part))
         for each in body:
             call = each.value if isinstance(each, ast.Expr) and isinstance(each.value, ast.Call) else None
@@ -167,7 +167,7 @@ class _Remainder(ast.NodeTransformer):
         return "own" if name in self._own else name
 
     def _full_name(self, node: ast.expr) -> str:
-        """Return what an expression is in one of the modules, such as `numpy.random.seed`; empty for any other."""
+        """Return the name of an expression in one of the modules, such as `numpy.random.seed`; empty for any other."""
         parts: list[str] = []
         while isinstance(node, ast.Attribute):
             parts.append(node.attr)
@@ -177,7 +177,7 @@ class _Remainder(ast.NodeTransformer):
 
 
 def _is_literal(call: ast.Call) -> bool:
-    """Return whether the only argument of a call is a number or a text."""
+    """Return whether a call has exactly one argument, a literal number or text."""
     given = [*call.args, *(each.value for each in call.keywords)]
     return (
         len(given) == 1 and isinstance(given[0], ast.Constant) and isinstance(given[0].value, int | float | str | bytes)
@@ -185,7 +185,7 @@ def _is_literal(call: ast.Call) -> bool:
 
 
 def _imported(tree: ast.Module) -> Iterator[tuple[str, str]]:
-    """Yield each name that an import binds, and the module or object that it stands for."""
+    """Yield each imported name, and its module or object."""
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
             for each in node.names:
@@ -196,7 +196,7 @@ def _imported(tree: ast.Module) -> Iterator[tuple[str, str]]:
 
 
 def _bound(tree: ast.Module) -> Iterator[str]:
-    """Yield each name that anything but an import binds."""
+    """Yield each name that is bound by anything but an import."""
     for node in ast.walk(tree):
         if isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load):
             yield node.id

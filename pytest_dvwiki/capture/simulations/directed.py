@@ -1,4 +1,4 @@
-"""Directed simulations: those of which no random number depends on the seed, so that it cannot matter."""
+"""Directed simulations, in which no random number depends on the seed."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 _READ_LIMIT = 1 << 20
-"""Maximum size in bytes of a file that is searched; a larger one may draw."""
+"""Maximum size in bytes of a file that is searched; a larger one counts as drawing numbers."""
 _LIBRARY_FILES = 200
-"""Maximum number of files of Python libraries that are searched for one import; more may draw."""
+"""Maximum number of library files that are searched for one import; if there are more, they count as drawing."""
 _TRUSTED = frozenset({"cocotb", "cocotb_test", "cocotb_tools", "find_libpython", "numpy", "pytest", "pyuvm"})
 """Python libraries that draw only if the testbench names `random`. cocotb itself only sets the seed."""
 _DRAWS = re.compile(
@@ -98,15 +98,15 @@ def _is_read(path: str, known: Collection[str]) -> bool:
 
 
 class _Found(NamedTuple):
-    """What a file refers to that draws nothing by itself."""
+    """The references of a file that draws nothing itself."""
 
     imports: frozenset[tuple[str, ...]] = frozenset()
     memories: frozenset[str] = frozenset()
-    """Files that it reads into memories of the design."""
+    """Files that are read into memories of the design."""
 
 
 def _found_in(file: str) -> _Found | None:
-    """Return what a file refers to; None if it may draw."""
+    """Return the references of a file; None if it may draw."""
     stamp = stamp_of(file)
     return None if stamp is None or stamp[1] > _READ_LIMIT else _searched(file, stamp)
 

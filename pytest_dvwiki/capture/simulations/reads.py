@@ -79,7 +79,7 @@ def files_read(
 
 
 def _hdl(setup: Setup, folder: str, top: Path) -> Iterator[str]:
-    """Yield the sources of a build, then the files that they include, and those of memories."""
+    """Yield the sources of a build, then the files that they include or read into memories."""
     setup = _with_modules(setup, folder, top)
     yield from setup.sources
     yield from _dependencies(setup, folder)
@@ -108,7 +108,7 @@ def _with_modules(setup: Setup, folder: str, top: Path) -> Setup:
 
 
 class _Include(NamedTuple):
-    """An included file, or the file of a memory, and the macros that must be defined for it to be read."""
+    """An included file or a memory's file, with the macros that must be defined for reading it."""
 
     file: str
     needs: tuple[str, ...] = ()

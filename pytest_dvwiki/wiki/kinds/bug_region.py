@@ -215,7 +215,7 @@ def _reproduce(history: CauseHistory, stated: Sequence[tuple[Statement, str]], s
 
 
 def _edits(history: CauseHistory) -> str:
-    """Return that the last failure had uncommitted changes; empty if its simulation read none of them."""
+    """Return a note on the uncommitted changes of the last failure; empty if its simulation read none of them."""
     last, reads = history.rows[0], history.newest.reads
     names = [name for name in last.edited if not (is_unread(name, reads) or is_prose(name, reads))]
     if not last.dirty or (last.edited and not names):

@@ -1,4 +1,4 @@
-"""Words with wildcards stand for the files that a shell would put there."""
+"""Words with wildcards are replaced by the same files as in a shell."""
 
 from __future__ import annotations
 
