@@ -1,4 +1,4 @@
-"""An occurrence on record is named once more from its excerpt, and never on less evidence than it had."""
+"""An occurrence on record is named again from its excerpt, and never with less evidence than before."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ AssertionError: assert 3 == 4"""
 
 
 def of_text(text: str, **changes: str) -> Occurrence:
-    """The record of a failure of which the text is all that was seen."""
+    """Return the record of a failure of which only the text is known."""
     verdict = CLASSIFIER.classify_text(text)
     assert verdict is not None
     given = {

@@ -1,4 +1,4 @@
-"""Failures that differ only in values which decide nothing share a verdict."""
+"""Failures that differ only in irrelevant values share a verdict."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def failing(text: str, number: int = 1) -> Failure:
 
 
 def identity(verdict: Verdict) -> tuple[object, ...]:
-    """What tells the cause, without the words of one failure."""
+    """Return the identity of the cause, without the words of one failure."""
     return (
         verdict.fingerprint,
         verdict.fingerprint_v1,
@@ -74,7 +74,7 @@ def test_other_values_of_the_same_length_are_alike(likeness: Likeness, one: str,
     [
         ("E   assert 234 == 235", "E   assert 234 == 234"),  # the values agree
         ("E   assert 999 == 998", "E   assert 1000 == 998"),  # another length, which an alignment may show
-        ("E   assert 1010 == 1011", "E   assert 2010 == 1011"),  # no bits any more
+        ("E   assert 1010 == 1011", "E   assert 2010 == 1011"),  # no longer bits
         ("E   found 10 errors", "E   found 0 errors"),
         ("simulator exited with code 137", "simulator exited with code 138"),  # a signal that patterns know
         ("E   RuntimeError: signal 15 received", "E   RuntimeError: signal 25 received"),
@@ -100,7 +100,7 @@ def test_place_phase_and_lines_are_compared(likeness: Likeness) -> None:
 
 
 def test_alike_failures_get_the_same_identity(classifier: Classifier, likeness: Likeness) -> None:
-    """All examples of the built-in patterns, with other values in them."""
+    """Tests all examples of the built-in patterns with other values."""
     chance = random.Random(7)
     alike = 0
     for pattern in classifier.registry.patterns:

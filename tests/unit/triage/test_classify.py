@@ -1,4 +1,4 @@
-"""What each kind of failure is called, and which of its lines is the first cause."""
+"""The label of each kind of failure, and the line of its first cause."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ INDENT = " " * 56
 
 
 def logged(level: str, logger: str, text: str) -> str:
-    """A line of cocotb's log."""
+    """Return a line of cocotb's log."""
     return f"   10.00ns {level:8} {logger:35}{text}"
 
 
@@ -33,7 +33,7 @@ def excerpt(source: Source, text: str) -> Excerpt:
 
 
 def failure(*, simulator: bool = True, frame: Frame | None = None, **texts: str) -> Failure:
-    """A failure with one excerpt for each keyword (`results=`, `log=`, `run=` …)."""
+    """Return a failure with one excerpt for each keyword (`results=`, `log=`, `run=` …)."""
     sources: dict[str, Source] = {
         "run": "run", "results": "results", "log": "log", "stdout": "stdout", "stderr": "stderr", "report": "report",
     }  # fmt: skip
@@ -741,7 +741,7 @@ def test_an_origin_is_unknown_or_clear(classifier: Classifier) -> None:
 
 
 def test_tests_that_pass_cost_a_verdict_nothing() -> None:
-    """Each of them was compared by an expression of its own seed."""
+    """Each of them was once compared by an expression with its seed."""
     passed = [
         Result(nodeid=f"tests/t.py::x[{seed}]", outcome="passed", seed=str(seed), simulator="icarus")
         for seed in range(20_000)

@@ -1,4 +1,4 @@
-"""What a check compared: whether it compares, an X among its values, the first difference of long sequences."""
+"""Comparisons of checks: whether one compares, an X among its values, the first difference of long sequences."""
 
 from __future__ import annotations
 

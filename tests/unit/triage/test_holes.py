@@ -1,4 +1,4 @@
-"""Only what changes about coverage is news, in as many rows as a person reads."""
+"""Only changes in coverage are news, with at most as many rows as a person reads."""
 
 from __future__ import annotations
 

@@ -40,7 +40,7 @@ def identity(line: str) -> str:
 
 
 def sv_report(form: str, file: str, width: int, dice: random.Random) -> str:
-    """A report of one checker in one run: with other values, time, instance and working folder."""
+    """Return a report of one checker in one run, with its own values, time, instance and working folder."""
     text = form
     while "%" in text:
         value = dice.getrandbits(width)
@@ -131,7 +131,7 @@ BARE = (
 
 
 def traceback_log(function: str, source: str, dice: random.Random) -> str:
-    """What cocotb logs of an assertion that pytest rewrote: the values stand where the names stood."""
+    """Return cocotb's log of an assertion that pytest rewrote, with values in place of names."""
     a, b = dice.getrandbits(8), dice.getrandbits(8)
     shown = dice.choice([f"assert LogicArray('{a:08b}', Range(7, 'downto', 0)) == {b}", f"assert {a} == {b}"])
     indent = " " * 60
@@ -154,7 +154,7 @@ def test_each_bare_assert_of_a_testbench_is_one_cause() -> None:
     for function, source in BARE:
         verdicts = [classifier.classify_text(traceback_log(function, source, dice)) for _ in range(40)]
         groups.append({verdict.fingerprint if verdict else None for verdict in verdicts})
-    # A truth value, a bit vector and a number read differently after the assert; the check is the same.
+    # A truth value, a bit vector and a number look different after the assert; the check is the same.
     assert all(None not in found for found in groups)
     assert [len(found) for found in groups] == [1] * len(BARE)
     assert len(set().union(*groups)) == len(BARE)
@@ -220,7 +220,7 @@ def print_of(classifier: TextClassifier, message: str) -> str:
 
 
 def test_a_source_that_is_not_there_is_one_cause_whoever_looks_for_it() -> None:
-    """With an older build in place cocotb's runner and cocotb-test look for the file, without one the tool does."""
+    """With an older build, cocotb's runner and cocotb-test look for the file; without one, the tool does."""
     classifier = TextClassifier(load_registry())
     said = (
         "make[3]: *** No rule to make target '/a/rtl/{}.{}', needed by 'analyse'.",

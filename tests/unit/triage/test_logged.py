@@ -1,4 +1,4 @@
-"""An assertion that says nothing has the words of the error that the test logged for it."""
+"""An assertion without a message gets the text of the error that the test logged for it."""
 
 from __future__ import annotations
 

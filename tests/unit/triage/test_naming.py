@@ -1,4 +1,4 @@
-"""The class of the phase that reported, what outranks what, and evidence that is quoted as it stands."""
+"""The class of the reporting phase, the ranking of messages, and evidence that is quoted unchanged."""
 
 from __future__ import annotations
 
@@ -234,7 +234,7 @@ def test_a_report_of_unknown_words_goes_before_an_exception_that_only_ends_the_t
 
 
 def check(text: str, source: str) -> Failure:
-    """A failed assertion of a test with its statement."""
+    """Return a failed assertion of a test, with its statement."""
     frame = Frame(file="tests/test_dut.py", line=9, function="test_add", source=source)
     return failure(results=traceback(text, source=source), frame=frame)
 

@@ -1,4 +1,4 @@
-"""What an unknown message is most like."""
+"""The known example that is most similar to an unknown message."""
 
 from __future__ import annotations
 

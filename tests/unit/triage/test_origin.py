@@ -1,4 +1,4 @@
-"""Where the fault lies: the evidence and the confidence that it gives."""
+"""The origin of a fault: the evidence and the resulting confidence."""
 
 from __future__ import annotations
 
@@ -182,11 +182,11 @@ def test_a_fix_that_held_tells_by_what_it_touched(files: tuple[str, ...], side: 
     assert said.type == side
     assert side == "UNKNOWN" or said.confidence >= handle.confidence + 0.1
     failed = Fix(text="", result="failed", files=files, file_count=len(files))
-    for fixes in ((fix, fix), (failed, fix)):  # it has reported more than one fault
+    for fixes in ((fix, fix), (failed, fix)):  # it has reported several faults
         given = replace(known("UNKNOWN"), history=known_causes.history(*fixes))
         assert conclude(clues("sim_error", "handle_not_found", known=given)) == handle
     assert conclude(clues("sim_error", "handle_not_found", known=known("UNKNOWN", fix=failed))) == handle
-    # A check reports any number of faults: the next one need not come from where the last one did.
+    # A check may report several faults: the next one may have another origin.
     assert conclude(clues("sim_error", "scoreboard_fail", known=known("UNKNOWN", fix=fix))) == conclude(CHECK)
 
 
@@ -249,7 +249,7 @@ def test_a_change_on_one_side_since_the_last_pass_speaks_for_that_side() -> None
     [(["config.yaml", "README.md"], "UNKNOWN"), (["run.py"], "TB_BUG"), (["rtl/fifo.sv", "run.py"], "RTL_BUG")],
 )
 def test_what_does_not_fit_in_an_unchanged_design_was_not_brought_by_it(files: list[str], side: str) -> None:
-    """A list that lacks a source shows as a missing unit in the file that instantiates it."""
+    """A source that is missing in a list shows as a missing unit in the file that instantiates it."""
     verdict = judged("compile_error", "missing_module", "rtl/top.vhd")
     assert verdict.origin.type == "RTL_BUG"
     said = with_clues(verdict, of_changes(files, COMMIT)).origin
@@ -383,7 +383,7 @@ def test_a_simulator_that_passes_is_named() -> None:
     ("place", "side"), [(None, "TB_BUG"), ("tests/test_fifo.py", "TB_BUG"), ("rtl/fifo.sv", "RTL_BUG")]
 )
 def test_a_source_that_was_moved_is_no_fault_of_the_design(place: str | None, side: str) -> None:
-    """The build asks for a file that is no longer there; what a file of the design includes is its own."""
+    """The build uses a file that no longer exists; a file that the design includes belongs to the design."""
     verdict = judged(
         "compile_error", "missing_file", place=Place(report="", words="", file=place, line=3) if place else None
     )
@@ -469,7 +469,7 @@ def test_a_source_of_the_build_is_design_wherever_it_lies() -> None:
 
 
 def test_less_than_the_least_is_not_rounded_up_to_it() -> None:
-    """An exception that a wrong value can raise, after a change of the design alone: 59.9 % for the testbench."""
+    """An exception that a wrong value can raise, after a change of only the design: 59.9 % for the testbench."""
     clues = (Clue("python values", "TB_BUG", "a"), Clue("changes", "RTL_BUG", "b"))
     assert conclude(clues).type == "UNKNOWN"
 

@@ -1,4 +1,4 @@
-"""Where an exception was raised: when it tells causes apart, and when it is shown."""
+"""The place of an exception: when it distinguishes causes, and when it is shown."""
 
 from __future__ import annotations
 

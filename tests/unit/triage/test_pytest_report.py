@@ -1,4 +1,4 @@
-"""pytest's report of a failure: which of its lines are messages, and where the check stands."""
+"""pytest's report of a failure: the lines that are messages, and the place of the check."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Failures that people accept: what matches, what has expired, and what is wrong with the file."""
+"""Failures that people accept: matches, expired entries, and errors in the file."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`dvwiki lint` tells how sure verdicts were against what people decided, and nothing where they decided little."""
+"""`dvwiki lint` compares the confidence of verdicts with people's decisions, if there are enough of them."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 def judged(root: Path, count: int, *, confidence: float = 0.82, wrong: int = 0, start: int = 0) -> None:
-    """Archives causes that were called design bugs, and lets people confirm them; some they call testbench bugs."""
+    """Archive causes labelled as design bugs; people confirm most of them, and call some testbench bugs."""
     place = layout(root)
     said = Origin(type="RTL_BUG", confidence=confidence)
     made = [occurrence(f"{number:012x}", origin=said, pattern="own.check") for number in range(start, start + count)]

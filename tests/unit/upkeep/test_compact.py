@@ -21,7 +21,7 @@ LATER = date(2027, 6, 1)
 
 @pytest.fixture
 def project(tmp_path: Path) -> Path:
-    """A project with three runs of one month."""
+    """Return a project with three runs of one month."""
     (tmp_path / ".agent").mkdir()
     for number in range(3):
         archive(layout(tmp_path), record(number, occurrence()))

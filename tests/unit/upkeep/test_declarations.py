@@ -1,4 +1,4 @@
-"""Which names a source declares: a parser and the look at declarations say the same of all that people cite."""
+"""The names that a source declares: the parser and the expressions agree on all names that people cite."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ PARSERS = ("pyslang", "declarations")
 
 @pytest.fixture(params=PARSERS)
 def parser(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
-    """With a parser, where it is installed, and without one."""
+    """Run a test with the parser, if it is installed, and without it."""
     name: str = request.param
     if name == "pyslang":
         pytest.importorskip("pyslang.syntax")

@@ -28,7 +28,7 @@ OTHER = "aa0011223344"
 
 @pytest.fixture
 def wiki(tmp_path: Path) -> Path:
-    """A wiki with two bugs, committed."""
+    """Return a wiki with two bugs, committed."""
     (tmp_path / ".agent").mkdir()
     archive(layout(tmp_path), record(1, occurrence()))
     archive(layout(tmp_path), record(2, occurrence(OTHER, failure_subtype="timeout", primary="SimTimeoutError")))
@@ -45,7 +45,7 @@ def bug_page(wiki: Path) -> Path:
 
 
 def append(wiki: Path, text: str) -> int:
-    """Adds a text to the end of a bug's Resolution, and gives its line."""
+    """Add a text to the end of a bug's Resolution, and return its line."""
     page = bug_page(wiki)
     head, mark, tail = page.read_text("utf-8").partition("\n## Notes\n")
     page.write_text(f"{head}\n{text}\n{mark}{tail}", "utf-8")
@@ -93,7 +93,7 @@ def test_no_wiki_is_not_a_sound_one(
 
 def test_each_kind_is_found_in_a_wiki_that_has_everything_wrong(wiki: Path) -> None:
     root, place = wiki.parent.parent, layout(wiki.parent.parent)
-    archive(place, record(3, occurrence("b" * 12)))  # says what the first one says
+    archive(place, record(3, occurrence("b" * 12)))  # same text as the first one
     for number, digit in enumerate("cdef", 4):
         archive(place, record(number, occurrence(digit * 12, failure_subtype=f"kind_{digit}", primary=f"kind {digit}")))
     judged = [f"{number:012x}" for number in range(FEWEST)]
@@ -274,7 +274,7 @@ def test_a_page_that_the_tool_cannot_write_is_named_with_its_line(
     assert said.out == "1 file left alone; everything else agrees with the records\n"
 
 
-# What people change on their own keys
+# Changes of people's keys
 
 
 @pytest.mark.parametrize(
@@ -504,7 +504,7 @@ def test_pattern_and_coverage_pages_are_marked_too(wiki: Path, category: str, na
     assert pages.read(page.read_bytes()).metadata["stale"] is False
 
 
-# The past
+# History
 
 
 def test_a_line_taken_out_of_the_log_is_found_before_and_after_the_commit(wiki: Path) -> None:
@@ -593,11 +593,11 @@ def test_findings_are_printed_for_people_machines_and_workflows(wiki: Path, caps
     assert out.startswith(f"::warning file={place},line={line},title=dvwiki uncited::no source for 'It is late, 100%25")
 
 
-# Of itself
+# In sessions
 
 
 def remark(check: SessionCheck | None) -> str | None:
-    """What a session says that archives nothing."""
+    """Return the remark of a session that archives nothing."""
     return check.remark(was_written=False) if check else None
 
 

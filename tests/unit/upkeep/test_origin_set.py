@@ -1,4 +1,4 @@
-"""The confidences of origins fit a set of faults whose origin is known, and the weights are those of the set."""
+"""The confidence of origins fits a set of faults with known origin, and the weights are fitted on this set."""
 
 from __future__ import annotations
 

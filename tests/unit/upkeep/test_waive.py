@@ -1,4 +1,4 @@
-"""Entries that a command adds to the waiver file: everything that people wrote stays as it is."""
+"""A command adds entries to the waiver file, and changes no text of people."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a store of pages answers, checked to be of one kind."""
+"""Calls of a page store that check the kind of the answer."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How long something is known is told on the day of the question, and stands in no file of the wiki."""
+"""The age of a fact is computed on the day of the question, and is in no file of the wiki."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A configuration without pytest: shares never exceed the whole, and the project says where its wiki stands."""
+"""A configuration without pytest: shares never exceed the whole, and project.yaml sets the folder of the wiki."""
 
 from __future__ import annotations
 

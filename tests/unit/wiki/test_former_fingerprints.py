@@ -1,4 +1,4 @@
-"""Fingerprints of version 1 on record: a cause keeps its page, and what the old masks took for one is told apart."""
+"""Fingerprints of version 1 on record: a cause keeps its page, and causes that version 1 merged are separated."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def heir(fingerprint: str) -> Occurrence:
 
 
 def pages(root: Path) -> dict[str, tuple[str, list[str], int]]:
-    """The bug pages by name: fingerprint, aliases and runs."""
+    """Return fingerprint, aliases and runs of the bug pages, by name."""
     found = {}
     for path in sorted((layout(root).wiki / "bugs").glob("[!_]*.md")):
         metadata = yaml.safe_load(path.read_text(encoding="utf-8").split("---\n")[1])
@@ -71,7 +71,7 @@ def test_before_its_run_is_archived_a_cause_is_known_by_its_former_fingerprint(t
 
 
 def test_a_former_fingerprint_that_is_on_no_record_names_no_cause(tmp_path: Path) -> None:
-    """What is learned of the run itself would be looked for under it."""
+    """Otherwise facts of the run itself would be looked up under it."""
     with WikiHistory(layout(tmp_path)) as history:
         history.register_formers({PORT_A: OLD})
         assert history.names(PORT_A, None) == ((PORT_A,), ())

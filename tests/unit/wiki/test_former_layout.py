@@ -1,4 +1,4 @@
-"""Pages with a region for each section become pages with one, and no byte that people wrote is lost or doubled."""
+"""Pages with a region for each section are converted to one region, and people's text is neither lost nor doubled."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ EDITS = {
 
 
 def as_it_was(data: bytes) -> bytes:
-    """Return a page as it was written with a region for each section, with a line of people's below its fixes."""
+    """Return a page with a region for each section, and a person's line below its fixes."""
     head, _, rest = data.decode().partition(f"\n## {former.NOTES}\n")
     told = dict(re.findall(r"^## ([A-Z][\w ]+)\n(.*?)(?=^## |\n<!-- dvwiki:end)", rest, re.MULTILINE | re.DOTALL))
     people, _, resolution = head.partition("\n## Resolution\n")
@@ -63,7 +63,7 @@ def edited(text: str, name: str, word: str) -> str:
 
 @pytest.fixture
 def old(tmp_path: Path) -> Layout:
-    """A wiki with one page in the former layout, in a repository."""
+    """Return a wiki with one page in the former layout, in a repository."""
     place = layout(tmp_path)
     git(tmp_path, "init", "--quiet", "--initial-branch=main")
     archive(place, record(1, occurrence()))

@@ -1,4 +1,4 @@
-"""What the archive answers about a cause, a subtype and tests."""
+"""The archive's answers about a cause, a subtype and tests."""
 
 from __future__ import annotations
 

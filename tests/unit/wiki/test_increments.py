@@ -1,4 +1,4 @@
-"""What an archived run makes of the pages, tables and indexes is what a build makes of all records."""
+"""After each archived run, pages, tables and indexes are the same as after a build of all records."""
 
 from __future__ import annotations
 
@@ -33,13 +33,13 @@ COUNTED = ("tallies", "causes", "newest_tests", "fix_states", "fix_tests", "fix_
 
 @pytest.fixture(autouse=True)
 def _as_if_hours_lay_between(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A folder is remembered at once, and few causes are the last seen."""
+    """Cache a folder without delay, and keep only three causes as last seen."""
     monkeypatch.setattr(disk, "_SETTLED_NS", -1)
     monkeypatch.setattr(proposals, "LAST_SEEN", 3)
 
 
 def runs(dice: random.Random, count: int) -> Iterator[RunRecord]:
-    """Runs in which causes come, pass, are fixed and come back; five days lie between two."""
+    """Return runs in which causes appear, pass, are fixed and return; five days are between two runs."""
     failing: dict[str, str] = {}
     for number in range(count):
         hour = number * 120
@@ -95,7 +95,7 @@ def test_after_each_run_a_build_has_nothing_to_do(tmp_path: Path, seed: int) -> 
     place, dice = layout(tmp_path), random.Random(seed)
     order = list(runs(dice, 40))
     for number in range(5, len(order), 9):
-        # This one comes in late, as from another machine.
+        # This one arrives late, as from another machine.
         order.insert(min(number + dice.randrange(1, 6), len(order)), order.pop(number))
     for run in order:
         archived(place, run, dice.choice((TESTS, TESTS, TESTS[:4], None)))

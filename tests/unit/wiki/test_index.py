@@ -1,4 +1,4 @@
-"""What stands in the index above its tables: open bugs that came with one commit."""
+"""The text above the tables of the index: open bugs that appeared with one commit."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def came(cause: str, *log: str, passed_with: str = "same") -> FirstBad:
 
 
 def groups(root: Path) -> list[str]:
-    """The lines above the tables, after a look that the pages and the index follow from the records alone."""
+    """Check that pages and index follow from the records alone, and return the lines above the tables."""
     assert build(layout(root), check=True).changed == []
     text = (layout(root).wiki / "index.md").read_text(encoding="utf-8")
     return [line for line in text.partition("\n## ")[0].splitlines()[4:] if line]

@@ -1,4 +1,4 @@
-"""A page that says nearly the same as another one is proposed for a merge; no other page is."""
+"""Only pages with nearly the same content are proposed for a merge."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One writes at a time; nothing is lost, and who waits in vain hears why."""
+"""Only one process writes at a time, nothing is lost, and a timeout reports the reason."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def test_the_lock_of_a_killed_process_is_free(tmp_path: Path) -> None:
 def test_a_file_system_without_locks_is_named_and_nothing_is_written(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: int
 ) -> None:
-    """As NFS without its lock service answers; a file that stands for a lock would outlive a killed process."""
+    """As on NFS without its lock service; a lock file would remain after a killed process."""
 
     def flock(_file: int, _operation: int) -> None:
         raise OSError(number, os.strerror(number))

@@ -1,4 +1,4 @@
-"""Two branches that both archived merge by git, and all counts are the sums after a build."""
+"""git merges two branches that both archived runs, and after a build all counts are sums."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ STYLES = ("merge", "diff3", "zdiff3")
 
 @pytest.fixture(params=STYLES)
 def place(tmp_path: Path, request: pytest.FixtureRequest) -> Layout:
-    """A repository in which another cause was archived before the branches part."""
+    """Return a repository in which another cause was archived before the branches."""
     place = layout(tmp_path)
     git(tmp_path, "init", "--quiet", "--initial-branch=main")
     git(tmp_path, "config", "merge.conflictStyle", request.param)
@@ -38,9 +38,9 @@ def place(tmp_path: Path, request: pytest.FixtureRequest) -> Layout:
     return place
 
 
-# For cases in which git writes no conflict into a file.
+# For merges in which git writes no conflict into a file.
 one_style = pytest.mark.parametrize("place", ["merge"], indirect=True)
-# What a person changes on a bug page: the text that is there, and what a branch makes of it.
+# A person's edits of a bug page: the original text, and that of a branch.
 EDITS = {
     "value": ("owner: null", "owner: team of {branch}"),
     "key": ("type: RTL_BUG", "ticket: {branch}-1\ntype: RTL_BUG"),
@@ -73,7 +73,7 @@ def _commit(place: Layout, message: str) -> None:
 
 
 def _seen(place: Layout, numbers: range, **changes: object) -> None:
-    """Archives runs whose values differ from those of other numbers."""
+    """Archive runs whose values depend on their numbers."""
     for number in numbers:
         primary = PRIMARY.replace("0x13", f"{number:#x}").replace("1250ns", f"{number}ns")
         archive(place, record(number, occurrence(primary=primary, excerpt=primary, tests=(failed(seed=str(number)),))))
@@ -92,7 +92,7 @@ def _assert_settled(place: Layout, runs: int) -> None:
 
 
 def _assert_told_as_the_tool_s(place: Layout) -> None:
-    """What lint finds after a merge is nothing that a person has to do but run `dvwiki build`."""
+    """Check that after the merge, lint asks a person only to run `dvwiki build`."""
     found = lint(place, "full")
     assert found
     assert [each for each in found if not (each.is_settled_by_build or each.is_warning)] == []
@@ -260,7 +260,7 @@ def test_two_branches_that_both_began_a_wiki(tmp_path: Path) -> None:
 def test_one_side_compacted_a_month_to_which_the_other_added(
     place: Layout, before: int, *, ours_is_compacted: bool
 ) -> None:
-    """Git takes the month's file for its renamed folder where few records were in it, and moves the new ones."""
+    """If the folder had few records, git treats it as renamed to the month's file, and moves new records there."""
     _seen(place, range(2, 1 + before))
     sides = (lambda: compact(place, today=LATER), lambda: _seen(place, range(10, 12)))
     _merge(place, *(sides if ours_is_compacted else reversed(sides)))
@@ -302,7 +302,7 @@ def test_a_conflict_in_a_spec_page_is_named(place: Layout) -> None:
 @pytest.mark.slow
 @one_style
 def test_of_49_pairs_of_edits_no_conflict_mixes_lines_of_the_tool_and_of_people(place: Layout) -> None:
-    """Both sides archive the page's cause, and a person edits it on each; the styles take turns."""
+    """Both sides archive the page's cause, and a person edits it on each; the conflict styles alternate."""
     _seen(place, range(2, 3))
     page = _bug(place)
     _commit(place, "base")

@@ -1,4 +1,4 @@
-"""A statement that prints a name as one of its values reports one cause: what is learned from occurrences on record."""
+"""A statement that prints a name as one of its values reports one cause, as occurrences on record show."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def run_of(number: int, *occurrences: Occurrence, **changes: Any) -> RunRecord:
 
 
 def standing(root: Path) -> dict[str, int]:
-    """The bug pages that stand for a cause, with their runs."""
+    """Return the bug pages of causes, with their runs."""
     found = {}
     for path in sorted((layout(root).wiki / "bugs").glob("[!_]*.md")):
         metadata = yaml.safe_load(path.read_text(encoding="utf-8").split("---\n")[1])
@@ -105,7 +105,7 @@ def test_a_further_word_joins_where_the_same_sources_print_it_and_not_elsewhere(
     assert list(archived(tmp_path, *records).values()) == [2]
     moved = run_of(3, said("SUB", line=57), commit="d" * 40)
     assert sorted(archived(tmp_path, moved).values()) == [1, 2]
-    # At that commit known words come from the same line.
+    # At that commit, known words are from the same line.
     assert sorted(archived(tmp_path, run_of(4, said("MUL", line=57), commit="d" * 40)).values()) == [1, 3]
     assert list(archived(tmp_path, run_of(5, said("XOR", line=57), commit="d" * 40)).values()) == [5]
 
@@ -166,7 +166,7 @@ def test_a_line_that_prints_a_word_of_another_line_does_not_bring_its_own_words_
     assert sorted(archived(tmp_path, *records).values()) == [1, 2]
 
 
-# Orders and branches
+# Order of archiving, and branches
 
 DAY = [
     run_of(1, said("MUL"), said("NOT", line=9)),
@@ -178,7 +178,7 @@ DAY = [
 
 
 def kept(root: Path) -> dict[str, bytes]:
-    """The pages that stand, all else but pages that only lead to them, and the log."""
+    """Return the bug and pattern pages, without pages that only link to others and without lines about those."""
     found = files(layout(root).wiki)
     pages = {name: data for name, data in found.items() if name.startswith(("bugs/", "patterns/"))}
     return {
@@ -241,7 +241,7 @@ def commit(root: Path) -> None:
     git(root, "commit", "--quiet", "--message", "more")
 
 
-# What people say against it
+# Contrary verdicts of people
 
 
 def page_of(root: Path, word: str) -> str:

@@ -1,4 +1,4 @@
-"""Names from outside never leave the wiki, whatever they are of, and links in it lead nobody out."""
+"""Names from outside never lead out of the wiki, and neither do links in it."""
 
 from __future__ import annotations
 

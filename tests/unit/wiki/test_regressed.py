@@ -1,4 +1,4 @@
-"""A bug that came back is told as such wherever pages are listed, and its `status` stays as people left it."""
+"""All lists of pages show that a bug has returned, and its `status` stays as people set it."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 @pytest.fixture
 def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Layout:
-    """A cause that was seen once, and closed by a person."""
+    """Return a wiki with a cause that occurred once and was closed by a person."""
     monkeypatch.chdir(tmp_path)
     place = layout(tmp_path)
     archive(place, record(1, occurrence()))
@@ -43,7 +43,7 @@ def keys(place: Layout) -> dict[str, Any]:
 
 
 def shown(place: Layout) -> str:
-    """The status in the index."""
+    """Return the status in the index."""
     (line,) = (line for line in (place.wiki / "index.md").read_text("utf-8").splitlines() if "| RTL_BUG |" in line)
     return line.split(" | ")[2]
 
@@ -116,7 +116,7 @@ def test_only_the_first_run_that_sees_it_again_has_news(place: Layout) -> None:
     assert has_news()
     archive(place, record(30, occurrence(), regressed=(CAUSE,)))
     assert not has_news()
-    # A pass with another seed may be chance, and begins nothing anew.
+    # A pass with another seed may be chance, and starts no new fix.
     archive(place, passing(31, passed_again=(again(seed="7"),)))
     archive(place, record(32, occurrence()))
     assert not has_news()

@@ -1,4 +1,4 @@
-"""Git takes no page for another one: bug pages that differ only by their cause are less than half alike for it."""
+"""Git never treats one page as another's new name: bug pages of different causes are less than 50 % similar."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 GROWN = str(Path(__file__).parents[2] / "bench" / "grown.py")
 MOST = 45
-"""Per cent; git takes pages for one from 50 on."""
+"""In per cent; from 50 on, git treats pages as renamed."""
 MESSAGES = {
     "write": "UVM_ERROR sb.sv(210) @ 1250ns: reporter [SCBD] expected 0x12 got 0x13",
     "burst": "UVM_ERROR sb.sv(210) @ 1250ns: reporter [SCBD] length of packet differs",
@@ -33,9 +33,9 @@ MESSAGES = {
 
 
 def alike(place: Layout) -> int:
-    """Return the highest similarity of two pages of a wiki, in per cent, as git reckons it."""
+    """Return the highest similarity of two pages of a wiki, in per cent, as git computes it."""
     paths = sorted(place.wiki.glob("*/[!_]*.md"))
-    # Enough pairs, spread over all pages, for a second of git.
+    # As many pairs, spread over all pages, as git compares in a second.
     names = [path.relative_to(place.wiki).as_posix() for path in paths[:: -(-len(paths) // 14)]]
     assert len(names) > 4
     git(place.root, "init", "--quiet")
@@ -64,7 +64,7 @@ def test_pages_that_differ_only_by_their_cause_are_not_alike(tmp_path: Path) -> 
 
 
 def causes() -> list[Occurrence]:
-    """Return causes of one run that have all in common but the message and the test."""
+    """Return causes of one run that differ only in message and test."""
     origin = Origin(type="UNKNOWN", confidence=0.0, reasons=("nothing shows where the fault lies",))
     return [
         occurrence(
@@ -81,7 +81,7 @@ def causes() -> list[Occurrence]:
 
 
 def test_what_people_decide_on_a_page_does_not_move_to_another_one(tmp_path: Path) -> None:
-    """One branch replaces a page by the page of another cause while a person silences the first on the other branch."""
+    """One branch replaces a page by another cause's, while a person silences the first one on the other branch."""
     place = layout(tmp_path)
     archive(place, record(1, causes()[0]))
     (old,) = (place.wiki / "bugs").glob("UNK_*.md")
@@ -98,7 +98,7 @@ def test_what_people_decide_on_a_page_does_not_move_to_another_one(tmp_path: Pat
     before = new.read_bytes()
     git(tmp_path, "merge", "--quiet", "person", check=False)
     assert new.read_bytes() == before
-    # Where people tell git to take less alike files for one, it asks.
+    # If git is configured to accept less similar files, it asks.
     git(tmp_path, "merge", "--abort")
     git(tmp_path, "merge", "--quiet", "-Xfind-renames=1%", "person", check=False)
     assert b"<<<<<<<" in new.read_bytes()

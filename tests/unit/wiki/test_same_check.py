@@ -1,4 +1,4 @@
-"""A check that was fixed and fails again: the same cause, or another fault with a page of its own."""
+"""A check that was fixed and fails again: the same cause, or another fault with its own page."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def failing_apart(number: int, *parts: Sequence[str], seed: str | None, **change
 
 
 def mended(number: int, test: str, seed: str, *sources: str, cause: str = CAUSE) -> RunRecord:
-    """A run that passes a test with the seed that had failed, since some sources were changed."""
+    """Return a run in which a test passes with the failing seed, after a change of some sources."""
     again = PassedAgain(
         nodeid=test, fingerprint=cause, seed=seed, changed="commit", failed_seed=seed, simulator="icarus"
     )
@@ -77,7 +77,7 @@ def archived(root: Path, *records: RunRecord) -> None:
 
 
 def keys(root: Path) -> dict[str, dict[str, Any]]:
-    """The keys of the bug pages by the name of their causes, those that only lead to others left out."""
+    """Return the keys of the bug pages by the name of their causes, without pages that only link to others."""
     found = {}
     for path in sorted((layout(root).wiki / "bugs").glob("[!_]*.md")):
         metadata = yaml.safe_load(path.read_text(encoding="utf-8").split("---\n")[1])
@@ -136,7 +136,7 @@ def test_without_evidence_of_another_fault_it_is_one_cause(tmp_path: Path, retur
     assert {cause: each["hit_count"] for cause, each in keys(tmp_path).items()} == {CAUSE: 2}
     with WikiHistory(layout(tmp_path)) as history:
         (state,) = history.archive.fix_states((CAUSE,))
-    # Only a test that the fix had made pass says that the fault is back.
+    # Only a test that the fix made pass shows that the fault is back.
     failing_again = {test.nodeid.partition("[")[0] for item in returns.occurrences for test in item.tests}
     assert (state.returned is not None) == (READ in failing_again)
 
@@ -154,7 +154,7 @@ def test_other_tests_that_passed_with_the_seed_while_a_cause_failed_have_another
 
 
 def nights(seeds: Iterable[str], first: int) -> list[RunRecord]:
-    """Runs that pass the test with one seed each."""
+    """Return runs that pass the test with one seed each."""
     again = PassedAgain(nodeid=READ, fingerprint=CAUSE, changed="commit", simulator="icarus", failed_seed="1")
     passes = [replace(again, seed=seed) for seed in seeds]
     return [record(number, passed_again=(each,), schema=2) for number, each in enumerate(passes, first)]
@@ -168,7 +168,7 @@ CERTAIN = [failing(1, READ, seed="1"), mended(2, READ, "1", "rtl/read.sv"), *nig
 
 
 def failing_again(*tests: str, seed: str | None, seed_unknown: bool = False) -> RunRecord:
-    """A run with the fix still in the sources and another source changed."""
+    """Return a failing run with the fix still in the sources, and another source changed."""
     run = failing(9, *tests, seed=seed, since_fix=kept_since(FIX, "rtl/write.sv"))
     (found,) = run.occurrences
     told = tuple(replace(test, seed_unknown=seed_unknown) for test in found.tests)
@@ -193,7 +193,7 @@ def test_after_a_fix_that_one_seed_proved_only_that_seed_shows_another_fault(
 
 
 PROVEN = [failing(1, READ, seed="1"), mended(2, READ, "1", "rtl/read.sv"), *nights("3", 3)]
-"""A fix that the seed that had failed has proven; it does not hold yet."""
+"""The fix is proven by the failing seed, but does not hold yet."""
 
 
 @pytest.mark.parametrize(
@@ -231,7 +231,7 @@ def test_a_seed_that_a_fix_in_place_repaired_shows_another_fault_before_the_fix_
 def test_a_seed_that_passed_with_a_fix_beside_uncommitted_changes(
     tmp_path: Path, note: str, changed: Change, causes: int
 ) -> None:
-    """It shows another fault if the record says that these changes are no part of the fix."""
+    """It shows another fault if, according to the record, these changes are no part of the fix."""
     (row,), (again,) = FIX.fixes, FIX.passed_again
     beside = replace(
         FIX,
@@ -258,7 +258,7 @@ def test_a_seed_that_passed_with_a_fix_beside_uncommitted_changes(
 def test_failures_in_every_run_before_a_fix_in_place_and_in_none_since_are_another_fault(
     tmp_path: Path, passes: str, seed: str, same_stimulus: bool, causes: int
 ) -> None:
-    """With other seeds each night."""
+    """Each night has other seeds."""
     rows = tuple(replace(row, same_stimulus=same_stimulus) for row in kept_since(HELD[2], "rtl/write.sv"))
     archived(tmp_path, *HELD[: 2 + len(passes)], failing(9, READ, seed=seed, since_fix=rows))
     with WikiHistory(layout(tmp_path)) as history:
@@ -340,7 +340,7 @@ def test_a_page_whose_failures_before_and_after_a_fix_point_to_both_sides_names_
 def test_a_page_whose_failures_came_with_changes_of_both_sides_names_none(
     tmp_path: Path, passed_with: PassSeed, origin: Origin, told: str
 ) -> None:
-    """Also where no pass between them is on record: they may be two faults."""
+    """Also if no pass between them is on record: they may be two faults."""
 
     def came(number: int) -> FirstBad:
         good, bad = (f"{each:040x}" for each in (number - 1, number))
@@ -356,7 +356,7 @@ def test_a_page_whose_failures_came_with_changes_of_both_sides_names_none(
 
 @pytest.mark.parametrize("again", ["tests/test_fifo.py::test_fifo[9]", "tests/test_fifo.py::test_fifo[9]::fills"])
 def test_a_cause_is_back_in_the_test_that_was_fixed_with_other_parameters(tmp_path: Path, again: str) -> None:
-    """Also where the tests inside a runner fail that had failed as a whole before."""
+    """Also if tests inside a runner fail that failed as a whole before."""
     runner = "tests/test_fifo.py::test_fifo[8]"
     fix = mended(2, runner, "1", "rtl/read.sv")
     archived(tmp_path, failing(1, runner, seed="1"), fix, failing(3, again, seed="3"))
@@ -410,7 +410,7 @@ def test_a_late_record_moves_an_occurrence_and_the_page_that_loses_it_leads_on(t
     archived(tmp_path, FIRST, FIX, SECOND)
     mine = layout(tmp_path).wiki / "bugs" / f"{keys(tmp_path)[FOUND]['id']}.md"
     mine.write_text(mine.read_text().replace(" has a workaround", " has a workaround: Said by a person."))
-    # The test that fails had failed before, on another branch.
+    # The failing test had failed before, on another branch.
     archived(tmp_path, failing(0, WRITE, seed="9"))
     assert {cause: each["hit_count"] for cause, each in keys(tmp_path).items()} == {CAUSE: 3}
     text = mine.read_text()
@@ -459,7 +459,7 @@ def test_lint_finds_no_second_page_of_one_cause(tmp_path: Path) -> None:
     assert [each for each in lint(layout(tmp_path), "full") if each.kind in {"duplicate_cause", "like"}] == []
 
 
-# Orders and branches
+# Order of archiving, and branches
 
 DAY = [
     FIRST,
@@ -475,7 +475,7 @@ DAY = [
 
 
 def kept(root: Path) -> dict[str, bytes]:
-    """The pages that stand, without what they say of those that lead to them, and the tables of others."""
+    """Return the bug and pattern pages, without pages that only link to others and without lines about those."""
     found = files(layout(root).wiki)
     pages = {name: data for name, data in found.items() if name.startswith(("bugs/", "patterns/"))}
     return {
@@ -490,7 +490,7 @@ def kept(root: Path) -> dict[str, bytes]:
 
 
 def from_nothing(root: Path, records: Sequence[RunRecord]) -> dict[str, bytes]:
-    """The pages that `build` makes of record files alone."""
+    """Return the pages that `build` makes from record files alone."""
     for each in records:
         write_record(layout(root).tasks, each)
     build(layout(root))
@@ -533,7 +533,7 @@ def test_every_order_of_the_records_ends_in_the_same_pages(
 def assert_same_pages_of_branches(
     root: Path, order: Sequence[RunRecord], ours: int, in_order: dict[str, bytes]
 ) -> None:
-    """Two branches that git merges come to the pages of all records."""
+    """Check that merging two branches gives the pages of all records."""
     git(root, "init", "--quiet", "--initial-branch=main")
     (root / "README").write_text("a project\n", encoding="utf-8")
     commit(root)
@@ -571,7 +571,7 @@ def test_two_hundred_orders_and_partitions_end_in_the_same_pages(
     assert_same_pages_of_branches(tmp_path / "branches", shuffled(seed), 1 + seed % (len(DAY) - 1), in_order)
 
 
-# What the tables say, in whatever steps the records came
+# Tables after any order of records
 
 
 _SAYS = {
@@ -599,7 +599,7 @@ def told(archive_: Archive) -> dict[str, list[tuple[Any, ...]]]:
 
 
 def taken_in(root: Path, *steps: Sequence[RunRecord]) -> dict[str, list[tuple[Any, ...]]]:
-    """What the tables say after records came in several steps."""
+    """Return the tables after records arrived in several steps."""
     with Archive(layout(root).tasks, None) as one:
         for records in steps:
             for each in records:
@@ -614,7 +614,7 @@ SOURCES = ("rtl/read.sv", "rtl/write.sv", "rtl/burst.sv")
 
 @st.composite
 def histories(draw: st.DrawFn) -> list[RunRecord]:
-    """Runs in which a check fails in some tests and passes in others, with or without evidence."""
+    """Strategy for runs in which a check fails in some tests and passes in others, with or without evidence."""
     runs: list[RunRecord] = []
     for number in range(1, draw(st.integers(3, 8))):
         tests = draw(st.lists(st.sampled_from(TESTS), min_size=1, max_size=2, unique=True))

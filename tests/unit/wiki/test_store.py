@@ -21,7 +21,7 @@ SPEC = (
 
 @pytest.fixture
 def wiki(tmp_path: Path) -> Path:
-    """A wiki with one bug."""
+    """Return a wiki with one bug."""
     (tmp_path / ".agent").mkdir()
     archive(layout(tmp_path), record(1, occurrence()))
     return tmp_path / ".agent" / "wiki"
@@ -238,7 +238,7 @@ def test_a_role_that_there_is_not_is_named(wiki: Path) -> None:
 
 
 def test_a_page_with_crlf_and_a_byte_order_mark_can_be_committed_and_keeps_them(wiki: Path) -> None:
-    """Redaction knows line feeds alone; it must reach what is new, and no line that stands there."""
+    """Redaction knows only line feeds; it must change new lines, and no existing line."""
     before = b"\xef\xbb\xbf" + bug_page(wiki).read_bytes().replace(b"\n", b"\r\n")
     before = before.replace(b"## Symptom\r\n", b"## Symptom\r\n\r\ntabs\t and \xe2\x80\xa8 stay  \r\n")
     bug_page(wiki).write_bytes(before)

@@ -1,4 +1,4 @@
-"""What holds for every store of pages: that on disk, and that in memory."""
+"""Tests for every store of pages: on disk, and in memory."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ pipeline: [planner, architect, engineer]
 
 
 class Place:
-    """The store under test, whatever it is."""
+    """The store under test."""
 
     def __init__(self, kind: str, root: Path) -> None:
         self.memory = MemoryWiki(schema=SCHEMA) if kind == "memory" else None

@@ -1,4 +1,4 @@
-"""Two pages that people say are one: the runs add up on the one, all that people wrote stays, and it can be undone."""
+"""People merge two pages: one gets all runs, people's text stays, and the merge can be undone."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ THIRD = "c" * 12
 
 @pytest.fixture
 def place(tmp_path: Path) -> Layout:
-    """A cause seen in three runs, and in two more under another name of its file."""
+    """Return a wiki with a cause in three runs, and in two more under another file name."""
     place = layout(tmp_path)
     for number in (1, 2, 3):
         archive(place, record(number, occurrence()))
@@ -42,7 +42,7 @@ def renamed(fingerprint: str = RENAMED) -> Any:
 
 
 def page_of(place: Layout, fingerprint: str = CAUSE) -> str:
-    """The page that was made for a fingerprint."""
+    """Return the page of a fingerprint."""
     for page in sorted((place.wiki / "bugs").glob("RTL_*.md")):
         if pages.read(page.read_bytes()).metadata["fingerprint"] == fingerprint:
             return f"bugs/{page.name}"

@@ -1,4 +1,4 @@
-"""Lessons are read from their page and written back without losing a word of people's, whatever text they hold."""
+"""Lessons are read from their page and written back without losing people's text, whatever they contain."""
 
 from __future__ import annotations
 

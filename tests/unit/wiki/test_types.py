@@ -1,4 +1,4 @@
-"""What a page's cause is: the tool's present view, or a person's word; the same on terminal, page, index and prompt."""
+"""The type of a page's cause is the tool's current verdict or a person's, and is the same in all outputs."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def edit(place: Layout, old: str, new: str) -> None:
 
 
 def told(place: Layout) -> set[str]:
-    """What the index, the history and the prompt take the cause for."""
+    """Return the type of the cause in index, history and prompt."""
     build(place)
     row = next(line for line in (place.wiki / "index.md").read_text().splitlines() if bug(place).stem in line)
     with WikiHistory(place) as history:
@@ -106,7 +106,7 @@ def test_a_page_that_says_unknown_is_confirmed_without_a_word_on_its_type(place:
 
 
 def as_before(place: Layout) -> None:
-    """Makes the page one of a version that knew neither key."""
+    """Turn the page into one of a version without both keys."""
     bug(place).write_text(re.sub(r"(?m)^(?:type_at_creation|origin): .*\n", "", bug(place).read_text()))
 
 

@@ -1,4 +1,4 @@
-"""What agents wrote over other text, according to the log."""
+"""Text that agents overwrote, according to the log."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A log that somebody wrote into one line is read as the lines that it has."""
+"""A log with escaped line feeds on one line is read as several lines."""
 
 from __future__ import annotations
 

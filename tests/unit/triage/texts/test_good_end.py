@@ -1,4 +1,4 @@
-"""A run that says that it ended well takes back what alone proves little, and nothing else."""
+"""A message of success overrides weak evidence of a failure, and nothing else."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A text that lost its line feeds is taken apart at the heads of its messages; one message stays one."""
+"""A text without its line feeds is split at the heads of its messages; one message stays one."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is kept of a huge log gives the verdict that the whole log would."""
+"""The kept part of a huge log gives the same verdict as the whole log."""
 
 from __future__ import annotations
 
@@ -169,7 +169,7 @@ def test_memory_does_not_follow_the_size() -> None:
 
 
 def test_time_grows_with_the_text_alone() -> None:
-    """Generous bounds: a machine under load must not fail the test, a quadratic reading must."""
+    """Bounds are generous: quadratic time fails the test, a loaded machine does not."""
 
     small, large = quiet(30_000), quiet(120_000)
     read(small)
@@ -179,7 +179,7 @@ def test_time_grows_with_the_text_alone() -> None:
 
 
 def test_half_a_message_beside_a_gap_is_no_failure() -> None:
-    """The twentieth line is kept as one of the head; the next one, which makes it harmless, is not."""
+    """The twentieth line is kept as part of the head; the next one, which makes it harmless, is not."""
     lines = [*quiet(19), "** Error: (vsim-1) checks ended with:", "  errors: 0", *quiet(20_000)]
     assert len(kept("\n".join(lines)).lines) < 60
     assert read(lines).verdict is None

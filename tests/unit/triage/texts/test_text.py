@@ -1,4 +1,4 @@
-"""Bare texts of many tools, as people paste them: what they are called, and what is none."""
+"""Texts of many tools, as people paste them: their labels, and texts that are no failure."""
 
 from __future__ import annotations
 

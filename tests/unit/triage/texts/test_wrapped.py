@@ -1,4 +1,4 @@
-"""Texts that a mail or a page has broken at its width, and logs whose lines only look so."""
+"""Texts that a mail or a page has wrapped, and logs that only look wrapped."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The index on disk is used where it agrees with the pages, takes in a changed one at once, and is never trusted."""
+"""The index on disk is used if it agrees with the pages, includes a changed page at once, and is never trusted."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ WORDS = "fifo axi burst reset clock valid ready grant credit parity queue bridge
 
 
 def text_of(number: int) -> str:
-    """A page of its own words, each with another number of them."""
+    """Return a page with its own words, each repeated another number of times."""
     words = " ".join(WORDS[(number * step) % len(WORDS)] for step in range(1, 4 + number % 9))
     return f"---\ntype: spec\n---\n# Page {number}\n\n{words} signal_{number} 0x{number:04x}\n"
 
@@ -65,7 +65,7 @@ def state(wiki: Path) -> dict[str, int]:
 
 
 def as_a_rebuild_ranks(wiki: Path, queries: list[str], *changed: str) -> None:
-    """Queries find the pages that an index made anew finds, and a changed one at the same rank."""
+    """Return whether queries find the same pages as a new index, and a changed page at the same rank."""
     index = index_of(wiki)
     now = {query: [path for path, _ in index.ranking(query)] for query in queries}
     index.build()
@@ -179,7 +179,7 @@ def test_many_changes_make_a_new_index(wiki: Path, monkeypatch: pytest.MonkeyPat
         (wiki / "specs" / f"page_{number:03}.md").write_text(f"# Zebra {number}\n")
         assert len(found(wiki, "zebra")) == number + 1
         folders.append(stored(wiki)["folder"])
-    # A fiftieth of 160 pages, rounded down, is three; the changes are counted from the last index on.
+    # A fiftieth of 160 pages, rounded down, is three; changes count from the last index on.
     assert [one != two for one, two in itertools.pairwise(folders)] == [False, False, True, False]
     monkeypatch.setattr(indexed, "MOST_CHANGES", 1)
     (wiki / "specs" / "page_004.md").write_text("# Zebra 4\n")

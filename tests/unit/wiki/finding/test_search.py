@@ -1,4 +1,4 @@
-"""Pages are found by the words of hardware people, with bm25s and without; the index is never trusted."""
+"""Pages are found by terms of hardware engineers, with bm25s and without; the index is never trusted."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Text from outside never leaves the span, cell or fence into which it is put."""
+"""Text from outside never breaks out of its code span, cell or fence."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A write changes what the tool owns and no other byte, or is refused with a reason."""
+"""A write changes only the tool's parts, or is refused with a reason."""
 
 from __future__ import annotations
 

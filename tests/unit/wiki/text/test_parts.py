@@ -1,4 +1,4 @@
-"""What stands under a heading of a page, whatever is fenced in it and whatever people left open."""
+"""The text under a heading of a page, with any fences, even unclosed ones."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""All derived bytes follow from records and pages, on any machine."""
+"""All derived files follow from records and pages, on any machine."""
 
 from __future__ import annotations
 
@@ -140,7 +140,7 @@ def test_the_first_build_of_a_clone_shows_how_far_it_is(place: Layout, monkeypat
         monkeypatch.setattr(module, "_PROGRESS_EVERY", 1)
     told: list[tuple[str, int]] = []
     build(place, progress=lambda done, count: told.append((done, count)))
-    # Three records; two bug pages and that of their subtype; two causes.
+    # Three records; two bug pages and one of their subtype; two causes.
     assert told == [
         *(("records read", number) for number in (1, 2, 3)),
         *(("pages read", number) for number in (1, 2, 3)),

@@ -1,4 +1,4 @@
-"""The archive moves to another registry or fingerprint: records stay, verdicts say what is called otherwise."""
+"""The archive moves to another registry or fingerprint: records stay, and verdicts contain the new labels."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 OTHER = "c" * 12
 NEW = "d" * 12
 OLD = 0
-"""The fingerprint version of the records before."""
+"""The fingerprint version of the old records."""
 
 
 def old(number: int, *occurrences: Occurrence) -> RunRecord:
@@ -36,7 +36,7 @@ def old(number: int, *occurrences: Occurrence) -> RunRecord:
 
 
 def into(becomes: str | dict[str, str] = NEW, **label: str) -> Callable[[Occurrence, int], Verdict | None]:
-    """A judge that calls causes so, and leaves those without an excerpt."""
+    """Return a judge that gives causes these labels, and skips those without an excerpt."""
 
     def judge(item: Occurrence, version: int) -> Verdict | None:
         if not item.excerpt:
@@ -151,7 +151,7 @@ def test_a_label_moves_the_counts_to_another_pattern_page(place: Layout) -> None
     assert done.moved == 1
     with WikiHistory(place) as history:
         (was, becomes) = history.subtype("scoreboard_fail"), history.subtype("protocol_violation")
-        # The newest run was named by the present patterns, and keeps the name that they gave it.
+        # The newest run was named by the current patterns, and keeps its names.
         assert was is not None
         assert becomes is not None
         assert (was.runs, becomes.runs) == (1, 2)
