@@ -61,6 +61,10 @@ class History(Protocol):
         """Return the cause of a failure in a run that is not on record yet, and remember it."""
         ...
 
+    def tools(self, task_id: str) -> Mapping[str, str]:
+        """Map the tools of a run to their versions; tools with an unknown version are omitted."""
+        ...
+
     def has_noise(self) -> bool:
         """Return whether any error message of a passing test is on record."""
         ...

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from pytest_dvwiki.capture.git.onset import is_undone, passed_since, proven_pass
-from pytest_dvwiki.model import Undone, Vcs
+from msgspec.structs import asdict
+
+from pytest_dvwiki.capture.git.onset import is_undone, passed_since, proven_passes
+from pytest_dvwiki.model import MOST_READ, Undone, Vcs
 from pytest_dvwiki.pipeline.passes import NO_STIMULUS, touch_stimulus
 from pytest_dvwiki.records.kinds import is_beyond_sources
 from pytest_dvwiki.records.name_parts import SLASH
@@ -17,7 +19,7 @@ if TYPE_CHECKING:
     from pytest_dvwiki.capture.git.repository import Repository
     from pytest_dvwiki.causes.cause import RuledOut
     from pytest_dvwiki.causes.history import History
-    from pytest_dvwiki.model import FirstBad, Occurrence, Onset
+    from pytest_dvwiki.model import FirstBad, Occurrence, Onset, Run
 
 
 class Excluded(NamedTuple):
@@ -31,12 +33,14 @@ class Exclusions:
     """Compares failures with the changes that introduced the causes of their checks.
 
     Args:
+        run: The run.
         vcs: The repository during the run.
         history: The archive before the run.
         repository: Lists the changed files.
     """
 
-    def __init__(self, vcs: Vcs | None, history: History, repository: Repository) -> None:
+    def __init__(self, run: Run, vcs: Vcs | None, history: History, repository: Repository) -> None:
+        self._tools = _tools_of(run)
         self._vcs = vcs
         self._history = history
         self._repository = repository
@@ -70,11 +74,22 @@ class Exclusions:
         return Excluded(Undone(fingerprint=occurrence.fingerprint, task_id=run), why)
 
     def read_changes(self, occurrence: Occurrence) -> tuple[str, ...] | None:
-        """Return the changed code that a simulation may have read since its last pass; None if no pass is proof."""
+        """Return the changed code that simulations may have read since their last passes; None if a pass is no proof.
+
+        If a tool has another version since, it may be what made all of them fail.
+        """
         if self._vcs is None or self._vcs.commit is None or is_beyond_sources(occurrence):
             return None
-        commit = proven_pass(occurrence, self._vcs, self._history, self._repository)
-        return self.changes_since(commit, self._vcs, occurrence) if commit is not None else None
+        passes = proven_passes(occurrence, self._vcs, self._history, self._repository)
+        if not passes or any(map(self._has_other_tools, {one.task_id for one in passes})):
+            return None
+        read = (self.changes_since(commit, self._vcs, occurrence) for commit in {one.commit for one in passes})
+        return tuple(sorted({file for files in read for file in files}))
+
+    def _has_other_tools(self, task_id: str) -> bool:
+        """Return whether a tool of the run is known to have had another version in an earlier run."""
+        then = self._history.tools(task_id)
+        return any(then.get(name, version) != version for name, version in self._tools.items())
 
     def _had_passed(self, came: FirstBad, vcs: Vcs, occurrence: Occurrence, onset: Onset) -> bool:
         """Return whether the failing tests had passed with the changes that introduced a cause of other tests.
@@ -121,8 +136,14 @@ class Exclusions:
 
 
 def may_matter(files: Sequence[str], occurrence: Occurrence) -> bool:
-    """Return whether a changed file may affect a failure: the simulation read it, or its files are unknown."""
-    if not occurrence.reads:
+    """Return whether a changed file may affect a failure: the simulation read it, or not all its files are known."""
+    if not 0 < len(occurrence.reads) < MOST_READ:
         return any(NO_STIMULUS.search(name) is None for name in files)
     # The project's root may be below the repository's top.
     return any(f"/{name}".endswith(f"/{read}") for name in files for read in occurrence.reads)
+
+
+def _tools_of(run: Run) -> dict[str, str]:
+    """Map the tools of a run to their versions, as the archive does; tools with an unknown version are omitted."""
+    named = {each.name: each.version for each in run.simulators}
+    return {name: version for name, version in (named | asdict(run.axes)).items() if version}

@@ -59,7 +59,7 @@ class Returns:
         self._vcs = vcs
         self._history = history
         self._repository = repository
-        self.exclusions = Exclusions(vcs, history, repository)
+        self.exclusions = Exclusions(run, vcs, history, repository)
         self._given: dict[str, list[str]] = {}
         """The causes of each check that were assigned so far."""
         self.apart: set[str] = set()

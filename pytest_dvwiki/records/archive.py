@@ -180,6 +180,15 @@ class Archive(CauseNames):
         (check,) = self.present((fingerprint,))
         return same_check.last_causes(self.db, check, nodeids)
 
+    def tools(self, task_id: str) -> dict[str, str]:
+        """Map the tools of a run to their versions; tools with an unknown version are omitted."""
+        query = "SELECT simulators, axes FROM runs WHERE task_id = ?"
+        found: dict[str, str] = {}
+        for simulators, axes in self.db.execute(query, (task_id,)):
+            found |= dict(each.split(" ", 1) for each in simulators.split(", ") if " " in each)
+            found |= {name: version for name, version in json.loads(axes).items() if version}
+        return found
+
     def has_noise(self) -> bool:
         """Return whether any error message of a passing test is on record."""
         return self.db.execute("SELECT 1 FROM noise LIMIT 1").fetchone() is not None

@@ -245,6 +245,10 @@ class WikiHistory:
     def _known(self, fingerprint: str) -> str:
         return self._formers.get(fingerprint, fingerprint)
 
+    def tools(self, task_id: str) -> Mapping[str, str]:
+        """Map the tools of a run to their versions; tools with an unknown version are omitted."""
+        return self.archive.tools(task_id)
+
     def has_noise(self) -> bool:
         """Return whether any error message of a passing test is on record."""
         return self.archive.has_noise()

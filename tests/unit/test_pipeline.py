@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from pytest_dvwiki import pipeline
 from pytest_dvwiki.capture.git import command, repository
-from pytest_dvwiki.model import Excerpt, Failure, Result, Run, Vcs
+from pytest_dvwiki.model import MOST_READ, Excerpt, Failure, Result, Run, Simulator, Vcs
 from pytest_dvwiki.pipeline.services import Services
 from pytest_dvwiki.records.archive import Archive
 from pytest_dvwiki.settings import resolve
@@ -68,6 +68,7 @@ def run(
     seed: str | None = None,
     passing: tuple[str, ...] = (TEST,),
     reads: Mapping[str, tuple[str, ...]] | None = None,
+    icarus: str | None = None,
 ) -> dict[str, Origin]:
     """Archives a run in which these tests fail and the others pass; gives the origins by test."""
     moment = f"2026-11-21T{number:02d}:00:00Z"
@@ -94,6 +95,7 @@ def run(
                 finished=moment,
                 failures=failures,
                 results=results,
+                simulators=(Simulator(name="icarus", version=icarus),),
                 keep_suite=True,
                 always_record=True,
                 vcs=vcs,
@@ -120,6 +122,7 @@ def causes_of(root: Path, number: int) -> list[list[str]]:
 
 A, B, C = (f"tests/test_parts.py::test_{name}" for name in "abc")
 READS = {A: ("rtl/a.sv", "tb/sb.sv", "tb/a_test.sv"), B: ("rtl/b.sv", "tb/sb.sv", "tb/b_test.sv")}
+CUT = (*(f"rtl/cell_{number}.sv" for number in range(MOST_READ - 1)), "rtl/b.sv")
 
 
 @pytest.mark.parametrize(
@@ -134,17 +137,30 @@ READS = {A: ("rtl/a.sv", "tb/sb.sv", "tb/a_test.sv"), B: ("rtl/b.sv", "tb/sb.sv"
         pytest.param(["rtl/a.sv", "rtl/b.sv"], {"seed": "2"}, [["a", "b"]], id="another seed"),
         pytest.param(["rtl/a.sv", "rtl/b.sv"], {"reads": {A: READS[A]}}, [["a", "b"]], id="unknown sources"),
         pytest.param(["rtl/a.sv", "rtl/b.sv"], {"passing": (A,)}, [["a", "b"]], id="one never passed"),
+        pytest.param(["rtl/a.sv", "rtl/b.sv"], {"icarus": "13.0"}, [["a", "b"]], id="another simulator"),
+        pytest.param(["rtl/a.sv", "rtl/b.sv"], {"reads": READS | {B: CUT}}, [["a", "b"]], id="a list that was cut"),
     ],
 )
 def test_new_failures_of_one_check_are_two_causes_if_their_simulations_read_other_changes(
     root: Path, changed: list[str], how: dict[str, Any], causes: list[list[str]]
 ) -> None:
     change(root, *{name for names in READS.values() for name in names}, "rtl/data.mem")
-    run(root, 1, passing=how.get("passing", (A, B)), seed="1")
+    run(root, 1, passing=how.get("passing", (A, B)), seed="1", icarus="12.0")
     for name in changed:
         change(root, name)
-    run(root, 2, A, B, seed=how.get("seed", "1"), reads=how.get("reads", READS))
+    run(root, 2, A, B, seed=how.get("seed", "1"), reads=how.get("reads", READS), icarus=how.get("icarus", "12.0"))
     assert causes_of(root, 2) == causes
+
+
+def test_a_change_since_the_pass_of_any_test_of_a_design_counts(root: Path) -> None:
+    """C reads what B reads, and last passed before a file changed that A reads, too."""
+    change(root, *{name for names in READS.values() for name in names})
+    run(root, 1, passing=(A, B, C), seed="1")
+    change(root, "tb/sb.sv")
+    run(root, 2, passing=(B,), seed="1")
+    change(root, "rtl/a.sv", "rtl/b.sv")
+    run(root, 3, A, B, C, seed="1", reads=READS | {C: READS[B]})
+    assert causes_of(root, 3) == [["a", "b", "c"]]
 
 
 def test_failures_beside_those_of_an_open_cause_are_another_cause_if_that_is_ruled_out(root: Path) -> None:

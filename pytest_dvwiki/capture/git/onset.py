@@ -246,9 +246,10 @@ def passed_since(
     return last
 
 
-def proven_pass(occurrence: Occurrence, failed: Vcs, history: History, repository: Repository) -> str | None:
-    """Return the commit of the last pass of a failing test that proves the cause absent; None if there is none."""
-    return next((commit for _, commit in _proven_passes(occurrence, failed, history, repository)), None)
+def proven_passes(occurrence: Occurrence, failed: Vcs, history: History, repository: Repository) -> list[Pass]:
+    """Return the last passes of the failing tests that prove the cause absent; empty if a test has none."""
+    found = [one for _, one in _proven_passes(occurrence, failed, history, repository)]
+    return found if len(found) == len(occurrence.tests[:_MOST_TESTS]) else []
 
 
 def _passed_after(
@@ -256,20 +257,20 @@ def _passed_after(
 ) -> dict[str, str]:
     """Return the failing tests that passed after the first failure, with the commits of these passes."""
     passes = _proven_passes(occurrence, failed, history, repository)
-    return {nodeid: commit for nodeid, commit in passes if _has(commit, first, repository)}
+    return {nodeid: one.commit for nodeid, one in passes if _has(one.commit, first, repository)}
 
 
 def _proven_passes(
     occurrence: Occurrence, failed: Vcs, history: History, repository: Repository
-) -> Iterator[tuple[str, str]]:
-    """Yield failing tests with the commit of their last pass that proves the cause absent."""
+) -> Iterator[tuple[str, Pass]]:
+    """Yield failing tests with their last pass that proves the cause absent."""
     is_usable = functools.partial(_is_usable, occurrence=occurrence, failed=failed, repository=repository)
     for test in occurrence.tests[:_MOST_TESTS]:
         passes = filter(is_usable, history.last_passes(occurrence, test, edited=True))
         found = _nearest([one for one in passes if _proves(one, test, occurrence)], failed, repository)
         # With uncommitted changes, the failing sources are not those of a pass at their commit.
         if found is not None and (failed.dirty or found.commit != failed.commit):
-            yield test.nodeid, found.commit
+            yield test.nodeid, found
 
 
 def _is_usable(one: Pass, *, occurrence: Occurrence, failed: Vcs, repository: Repository) -> bool:
