@@ -11,13 +11,14 @@ from pytest_dvwiki.model import MOST_READ, Undone, Vcs
 from pytest_dvwiki.pipeline.passes import NO_STIMULUS, touch_stimulus
 from pytest_dvwiki.records.kinds import is_beyond_sources
 from pytest_dvwiki.records.name_parts import SLASH
+from pytest_dvwiki.records.sides import concerns
 from pytest_dvwiki.records.targets import share_a_test
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from pytest_dvwiki.capture.git.repository import Repository
-    from pytest_dvwiki.causes.cause import RuledOut
+    from pytest_dvwiki.causes.cause import Cause, RuledOut
     from pytest_dvwiki.causes.history import History
     from pytest_dvwiki.model import FirstBad, Occurrence, Onset, Run
 
@@ -48,30 +49,57 @@ class Exclusions:
     def excluded(self, name: str, occurrence: Occurrence) -> Excluded | None:
         """Return a cause if it cannot explain a failure; None if it may.
 
-        The commits that introduced the cause must be certain. Other relevant sources must have changed since the last
-        pass before the cause; otherwise a failure on the sources of that pass shows only that the pass was chance.
+        What introduced the cause must be certain: commits, or uncommitted changes. Other relevant sources must have
+        changed since the last pass before the cause; otherwise a failure on the sources of that pass shows only that
+        the pass was chance.
         """
         known, vcs = self._history.cause(name), self._vcs
-        came = known.first_bad if known is not None else None
-        if known is None or known.history is None or vcs is None or came is None or not came.is_certain:
+        if known is None or known.history is None or vcs is None or is_beyond_sources(occurrence):
             return None
         onset = self._history.onset(name)
-        if is_beyond_sources(occurrence) or onset is None or onset.comes_and_goes:
+        if onset is None or onset.comes_and_goes:
             return None
-        why: RuledOut = ""
-        if self._is_unread(came, vcs, occurrence):
-            why = "unread"
-        elif self._is_undone(came, vcs, occurrence):
-            why = "undone"
-        elif self._had_passed(came, vcs, occurrence, onset):
-            why = "passed"
+        came = known.first_bad
+        why: RuledOut
+        since: str | None
+        if came is not None and came.is_certain:
+            why, since = self._why(came, vcs, occurrence, onset), came.good
         else:
+            why, since = "dropped" if self._is_dropped(known, vcs, occurrence) else "", known.history.rows[0].commit
+        if not why or since is None:
             return None
-        changed = self._repository.changed(came.good, vcs) or ()
-        if not may_matter(self._repository.in_code(changed, came.good, vcs), occurrence):
+        changed = self._repository.changed(since, vcs) or ()
+        if not may_matter(self._repository.in_code(changed, since, vcs), occurrence):
             return None
         run = self._history.reference(name).partition(SLASH)[2] or known.history.rows[0].task_id
         return Excluded(Undone(fingerprint=occurrence.fingerprint, task_id=run), why)
+
+    def _why(self, came: FirstBad, vcs: Vcs, occurrence: Occurrence, onset: Onset) -> RuledOut:
+        """Return why the commits that introduced a cause cannot explain a failure; empty if they may."""
+        if self._is_unread(came, vcs, occurrence):
+            return "unread"
+        if self._is_undone(came, vcs, occurrence):
+            return "undone"
+        return "passed" if self._had_passed(came, vcs, occurrence, onset) else ""
+
+    def _is_dropped(self, known: Cause, vcs: Vcs, occurrence: Occurrence) -> bool:
+        """Return whether a cause was only seen with uncommitted changes, is fixed without them, and they are gone.
+
+        If commits have changed the same files since, they may contain these changes.
+        """
+        history, fix = known.history, known.newest_fix
+        if history is None or history.runs > len(history.rows) or fix is None or not fix.counts or fix.returned:
+            return False
+        rows = history.rows
+        if (
+            not fix.note
+            or vcs.dirty > bool(vcs.edited)
+            or not all(row.dirty and row.edited and row.commit for row in rows)
+        ):
+            return False
+        edited = {name for row in rows for name in row.edited if concerns(name, occurrence.reads)}
+        changed = [self._repository.changed(str(row.commit), vcs) for row in rows]
+        return bool(edited) and all(names is not None and edited.isdisjoint(names) for names in changed)
 
     def read_changes(self, occurrence: Occurrence) -> tuple[str, ...] | None:
         """Return the changed code that simulations may have read since their last passes; None if a pass is no proof.

@@ -46,7 +46,7 @@ def keep_commits(db: sqlite3.Connection, fingerprint: str, states: Sequence[FixS
     state = states[-1] if states else None
     stands = state is not None and (state.fix.result == "held" or (state.fix.result == "open" and not state.returned))
     newest = state.fix if state is not None and stands else None
-    if newest is not None and newest.likely and newest.counts and not newest.maybe_later:
+    if newest is not None and newest.likely and newest.counts and not (newest.maybe_later or newest.note):
         name = " ".join(sorted(line.partition(" ")[0] for line in newest.likely))
         db.execute("INSERT INTO fix_commits VALUES (?, ?)", (f"{name} of {newest.likely_count}", fingerprint))
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-VERSION = 41
+VERSION = 42
 """Incremented with every change to the tables or their contents."""
 
 # Tables with long texts have rowids: WITHOUT ROWID would put whole rows into the upper levels of the tree.

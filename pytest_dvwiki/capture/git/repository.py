@@ -446,6 +446,8 @@ class Repository:
         """
         if fix.commits is None or is_revision(*fix.commits) or not 0 < fix.file_count == len(fix.files):
             return None
+        if fix.note:
+            return None  # uncommitted changes may be the fix, and the commits have nothing to do with it
         key = (fix.commits, fix.files, now.commit)
         if key not in self._kept:
             self._kept[key] = self._has_patch(fix.commits, fix.files, now)
