@@ -1,4 +1,4 @@
-"""A check is a test: collected with the plugin on, archived and waived like any other failure."""
+"""A check is a test: collected if the plugin is on, archived and waived like any other failure."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def test_a_violated_check_is_a_failure_like_any_other(project: Project) -> None:
     (path / "bad.check.yaml").write_text("description: d\ninputs: []\n")
     (path / "none.check.yaml").write_text("description: d\n")
     (path / "unused.check.yaml").write_text(f"{CHECK}waivers: {{value: 1, waive_items: [tool]}}\n")
-    (path / "new.check.yaml.draft").write_text(CHECK)  # nobody has accepted it
+    (path / "new.check.yaml.draft").write_text(CHECK)  # a draft does not run
     (path / "sim.log").write_text("tool vcs 1\n")
     project.pytester.makepyfile("def test_passes(): pass")
     waivers = path / ".agent" / "waivers.yaml"
@@ -46,7 +46,7 @@ def test_a_violated_check_is_a_failure_like_any_other(project: Project) -> None:
     causes = {cause["failure_subtype"]: cause for cause in first["occurrences"]}
     assert causes.keys() == {"check_violated", "check_unusable"}
     assert [waived["tests"] for waived in first["waived"]] == [["bad.check.yaml::bad"]]
-    assert len(project.pages()) == 1  # a waived failure makes none
+    assert len(project.pages()) == 1  # a waived failure has none
     violated = causes["check_violated"]
     assert {"tool.check.yaml::tool", "--dvwiki"} <= set(violated["command"]["arguments"])
 

@@ -1,4 +1,4 @@
-"""Other plugins and CI systems beside the plugin: a row of docs/outputs.md each."""
+"""Tests the plugin together with other plugins and CI systems: one for each row of docs/outputs.md."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from .conftest import Project
 
 COMPANIONS = Path(sys.prefix) / "companions"
-"""Plugins that only these tests load; in the environment itself each pytest run of the suite would load them."""
+"""Plugins for these tests only; in the environment itself, each pytest run of the suite would load them."""
 AUTOMATIC = ("allure_pytest", "asyncio", "flaky", "html", "metadata", "pytest_cov", "pytest-retry", "randomly")
 TESTS = """
     import os, pytest
@@ -49,15 +49,15 @@ def companions(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def only(*plugins: str) -> tuple[str, ...]:
-    """Arguments that leave out the other plugins."""
+    """Return arguments that switch off the other plugins."""
     assert set(plugins) <= {*AUTOMATIC}
     return tuple(word for name in AUTOMATIC if name not in plugins for word in ("-p", f"no:{name}"))
 
 
 def labels(junit: Path) -> dict[str, list[str]]:
-    """For each test the fingerprints in a JUnit file, each followed by a page if it has one."""
+    """Return the fingerprints of each test in a JUnit file, each followed by its page if it has one."""
     found: dict[str, list[str]] = {}
-    for case in ET.parse(junit).iter("testcase"):  # noqa: S314  # our own
+    for case in ET.parse(junit).iter("testcase"):  # noqa: S314  # a file of this test
         pairs = [(str(each.get("name")), str(each.get("value"))) for each in case.iter("property")]
         found.setdefault(str(case.get("name")), []).extend(
             value for name, value in pairs if name in {"dvwiki_fingerprint", "dvwiki_page"}
@@ -66,7 +66,7 @@ def labels(junit: Path) -> dict[str, list[str]]:
 
 
 def pages(project: Project) -> dict[str, str]:
-    """The page of each cause."""
+    """Return the page of each cause."""
     files = (project.wiki / "bugs").glob("[!_]*.md")
     return {
         str(re.search(r'^fingerprint: "(\w+)"$', path.read_text("utf-8"), re.MULTILINE)[1]): str(  # type: ignore[index]
@@ -129,7 +129,7 @@ def test_a_worker_that_crashes(project: Project, monkeypatch: pytest.MonkeyPatch
     )
     assert project.causes()["test_crashes"] == "tool_error/worker_crash"
     assert "tool_error/worker_crash" in (project.path / "cq.json").read_text("utf-8")
-    # pytest closes the element of this test without its properties; those of the others are there.
+    # pytest closes the element of this test without its properties; the others have theirs.
     assert labels(project.path / "junit.xml")["test_fails"]
 
 
@@ -148,7 +148,7 @@ def test_junit_in_one_process_and_without_a_wiki(project: Project) -> None:
     assert len(classified) == len(set(classified)) == 3, "each failure is classified once, not for each output"
     found = labels(project.path / "junit.xml")
     assert [value for value in found["test_fails"] if value.endswith(".md")] == [pages(project)[found["test_fails"][0]]]
-    # The page came after the hash of the file was on record.
+    # The page was made after the record of the file's hash.
     told = project.pytester.run("dvwiki", "ingest", "junit.xml")
     told.stdout.fnmatch_lines(["*already*"])
     assert len(project.records()) == 1
@@ -282,7 +282,7 @@ def test_reruns_subtests_and_a_time_limit(project: Project) -> None:
 
 
 def test_a_time_limit_that_ends_while_the_evidence_is_read_stops_neither(project: Project) -> None:
-    """pytest-timeout raises its exception wherever the process is, until the teardown of the test has ended."""
+    """pytest-timeout raises its exception at any point until the teardown of the test has ended."""
     project.pytester.makeconftest(
         """
         import time

@@ -1,4 +1,4 @@
-"""`--dvwiki-coverage`: the reports that a session writes become holes, and holes that are filled."""
+"""Tests `--dvwiki-coverage`: holes in a session's reports become pages, and later are marked as filled."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def holes(project: Project) -> dict[str, Any]:
 
 
 def fill(project: Project) -> None:
-    """Adds the test that reaches the last level."""
+    """Add the test that reaches the last level."""
     path = project.path / "test_it.py"
     path.write_text(path.read_text().replace("[0, 1, 2, 3]", "[0, 1, 2, 3, 4]"))
 

@@ -1,4 +1,4 @@
-"""Logs behind URLs and on a Dask cluster: a real server, a real scheduler with workers, of which one is killed."""
+"""Tests logs behind URLs and on a Dask cluster, with a real server and a real scheduler that loses a worker."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def logs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.fixture(autouse=True)
 def _environment() -> Iterator[None]:
-    """Dask's cluster sets variables for its workers, which would end up in the commands of other tests."""
+    """Reset the variables that Dask's cluster sets for its workers; else they would appear in other tests' commands."""
     before = dict(os.environ)
     yield
     for name in os.environ.keys() - before.keys():
@@ -73,7 +73,7 @@ def server(logs: Path) -> Iterator[str]:
 
 
 class DiesOnce(TextClassifier):
-    """Ends the first process that reads the second log."""
+    """Kills the first process that reads the second log."""
 
     def __init__(self, mark: str) -> None:
         super().__init__(load_registry())
@@ -105,7 +105,7 @@ def test_the_cluster_prints_what_this_process_prints(capsys: pytest.CaptureFixtu
     said, environment = [], dict(os.environ)
     with socket.socket() as other:
         with contextlib.suppress(OSError):
-            other.bind(("127.0.0.1", 8787))  # another cluster on this machine has Dask's usual port
+            other.bind(("127.0.0.1", 8787))  # another cluster on this machine may use Dask's default port
             other.listen()
         for words in (["--jobs", "1"], ["--engine", "dask", "--jobs", "2"]):
             assert main(["scan", "nightly", *words]) == 0
@@ -144,7 +144,7 @@ def test_logs_behind_urls_are_read_as_those_on_disk(
 
 @pytest.fixture
 def bucket(monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
-    """A server of this machine that speaks S3, with an empty bucket."""
+    """Run a local S3 server with an empty bucket."""
     boto3 = pytest.importorskip("boto3")
     pytest.importorskip("s3fs")
     moto = pytest.importorskip("moto.server").ThreadedMotoServer("127.0.0.1", 0, verbose=False)
@@ -182,7 +182,7 @@ def test_logs_in_s3_are_read_as_those_on_disk(bucket: str, logs: Path, capsys: p
 
 @pytest.mark.further_mode
 def test_the_commands_of_the_documentation_run(bucket: str, server: str, logs: Path, tmp_path: Path) -> None:
-    """Of batch systems only the options are tried: workers of this machine take the place of their jobs."""
+    """Only the options of batch systems are tested; local workers replace their jobs."""
     distributed = pytest.importorskip("distributed")
     store = pytest.importorskip("boto3").client("s3")
     (logs / "run_17").mkdir()
@@ -224,7 +224,7 @@ PartitionName=all Nodes={host} Default=YES
 
 @pytest.fixture
 def slurm(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """A Slurm of this machine alone: its controller, and one node with two CPUs."""
+    """Run a local Slurm: its controller, and one node with two CPUs."""
     daemons = [shutil.which(name, path=f"{os.environ['PATH']}:/usr/sbin") for name in ("slurmctld", "slurmd")]
     if None in daemons:
         pytest.skip("needs Slurm, on Debian `apt-get install slurm-wlm`")

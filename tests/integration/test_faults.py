@@ -1,4 +1,4 @@
-"""Faults of the machine: no failure is lost, and the exit status is the tests' own."""
+"""After faults of the machine no failure is lost, and the exit status is that of the tests."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def run(folder: Path, *words: str, environment: dict[str, str] | None = None) ->
 
 
 def failed(folder: Path) -> list[str]:
-    """The failed tests of all records, sorted; nothing on disk has the secret of one of them, no page its markup."""
+    """Return the failed tests of all records, sorted; check that no file has the secret and no page has markup."""
     assert not [path for path in folder.glob(".agent/**/*") if path.is_file() and SECRET in path.read_bytes()]
     pages = {path: MarkdownIt().render(path.read_text(encoding="utf-8")) for path in folder.glob(".agent/wiki/*/*.md")}
     assert not [path for path, shown in pages.items() if MARKUP.search(shown)]
@@ -145,7 +145,7 @@ def test_a_path_that_is_not_utf8_has_a_record_and_no_command(project: Path) -> N
     assert done.returncode == 1
     assert b"no command is known: the path or name of the test contains bytes" in done.stdout
     assert failed(project) == ["bench/test_b.py::test_bad"]
-    # The folder as the root needs no bytes of it in a command.
+    # With the folder as the root, its name is not in a command.
     assert b"run    python -m pytest test_b.py::test_bad" in run(folder, "--rootdir=.").stdout
 
 
@@ -192,7 +192,7 @@ def test_two_runs_at_once_in_one_checkout_both_count(project: Path) -> None:
     "tests",
     [
         4,
-        # pytest itself keeps the 10 GB that they print in memory.
+        # pytest itself keeps their output of 10 GB in memory.
         pytest.param(200, marks=[pytest.mark.further_mode, pytest.mark.timeout(600)]),
     ],
 )

@@ -1,4 +1,4 @@
-"""What a run says and writes when a test that failed passes again, in real git repositories."""
+"""Tests output and records when a failed test passes again, in real git repositories."""
 
 from __future__ import annotations
 
@@ -30,13 +30,13 @@ def test_other():
     assert value() in (1, 2, 3), "no value"
 """
 NAMED = ("--dvwiki-task", "weekly")
-"""The name of a regression, of which passes are archived, too; it sorts after that of other runs of the same second."""
+"""The name of a regression, whose passes are archived too; it sorts after other runs of the same second."""
 OWN = ("test_it.py", "design.txt", ".gitignore", ".agent")
 
 
 @pytest.fixture
 def design(project: Project) -> Project:
-    """A repository whose design is at fault, with the first failing run on record."""
+    """Return a repository with a faulty design, and the first failing run on record."""
     (project.path / "test_it.py").write_text(TESTS)
     (project.path / ".gitignore").write_text(".agent/journal/\n__pycache__/\n.agent/wiki/.cache/\n")
     git(project.path, "init", "-q", "--initial-branch=main")
@@ -47,7 +47,7 @@ def design(project: Project) -> Project:
 
 def commit(project: Project, subject: str, value: int) -> str:
     (project.path / "design.txt").write_text(str(value))
-    # pytester writes files of its own beside those of the project.
+    # pytester writes its files next to those of the project.
     git(project.path, "add", "--", *(name for name in OWN if (project.path / name).exists()))
     git(project.path, "commit", "-q", "--allow-empty", "-m", subject)
     return head(project)
@@ -58,7 +58,7 @@ def head(project: Project) -> str:
 
 
 def run(project: Project, *arguments: str) -> str:
-    """The plugin's section of a run."""
+    """Return the plugin's section of a run."""
     text = project.run(*arguments, in_process=True).stdout.str()
     return text.partition("= dvwiki =")[2] and text
 
@@ -228,7 +228,7 @@ def test_a_pass_of_one_of_two_tests_of_a_cause_is_no_fix_yet(project: Project) -
 
 
 def test_a_module_without_a_test_is_mended_when_it_can_be_collected(project: Project) -> None:
-    """A bench that a simulator imports is collected by pytest, too, where it is called like a module of tests."""
+    """If a bench that a simulator imports is named like a test module, pytest collects it too."""
     (project.path / "test_bench.py").write_text("import absent\n")
     (project.path / "test_it.py").write_text("def test_passes(): pass\n")
     git(project.path, "init", "-q")
@@ -312,11 +312,11 @@ UVM = '<failure message="UVM_ERROR sb.sv(210) @ 1250: uvm_test_top.env.sb [SCBD]
 def ingest(
     project: Project, seed: int, *arguments: str, fails: bool = False, results: str = RESULTS, failure: str = FAILURE
 ) -> str:
-    """What `dvwiki ingest` says of the results of a run with a seed; each run overwrites those of the one before."""
+    """Return the output of `dvwiki ingest` for a run with a seed; each run overwrites the results of the one before."""
     path = project.path / "sim" / "results.xml"
     path.parent.mkdir(exist_ok=True)
     path.write_text(results.format(seed=seed, inner=failure if fails else ""))
-    # Records have times of whole seconds, of the files that they come from.
+    # Records have the times of the files, in whole seconds.
     moment = 1_800_000_000 + 60 * len(project.records())
     os.utime(path, (moment, moment))
     with contextlib.redirect_stdout(io.StringIO()) as told:
@@ -326,7 +326,7 @@ def ingest(
 
 @pytest.fixture
 def outside(project: Project) -> Project:
-    """A repository whose tests run outside pytest."""
+    """Return a repository whose tests run outside pytest."""
     (project.path / ".agent").mkdir()
     git(project.path, "init", "-q")
     commit(project, "design: all", 2)
@@ -400,7 +400,7 @@ def test_a_pass_proves_nothing_where_its_own_seed_is_not_on_record(outside: Proj
 
 
 def test_a_test_of_plain_python_has_no_seed_that_could_be_missing(outside: Project) -> None:
-    plain = '<failure message="AssertionError: wrong word"/>'  # `error_type` is cocotb's
+    plain = '<failure message="AssertionError: wrong word"/>'  # cocotb writes `error_type`
     ingest(outside, 1, "--commit", "HEAD", fails=True, results=JUNIT, failure=plain)
     commit(outside, "design: right value", 1)
     assert f"FIXED python_error / assertion_error 1 test passes again: overflow by {head(outside)[:7]}" in ingest(

@@ -1,4 +1,4 @@
-"""A test, or an agent that runs as one, asks the wiki by fixtures, whether or not its run archives."""
+"""A test, or an agent that runs as a test, asks the wiki with fixtures, whether or not its run archives."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`--dvwiki-gate` in real runs: what it lets through, what it never touches, and what it says."""
+"""Tests `--dvwiki-gate` in real runs: what it accepts, what it never changes, and what it prints."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def reasons(project: Project) -> dict[str, tuple[str, bool]]:
 
 @pytest.fixture
 def known(project: Project, tmp_path_factory: pytest.TempPathFactory) -> Project:
-    """A project with a record of a failure, which fails again."""
+    """Return a project with a failure that is on record and still occurs."""
     write(project, OPEN)
     if "known" not in _ARCHIVES:
         assert project.run(in_process=True).ret == 1
@@ -117,7 +117,7 @@ def test_a_session_with_more_than_known_failures_keeps_its_exit_status(
     write(known, text)
     result = known.run("--dvwiki-gate=new", *arguments, in_process=True)
     assert result.ret in {1, 2}
-    # At an interrupt pytest itself prints one more line.
+    # After an interrupt, pytest itself prints one more line.
     (line,) = (line for line in result.outlines if line.startswith("dvwiki gate new: "))
     assert f"exit status stays {result.ret}, because " in line
     assert why in line
@@ -185,7 +185,7 @@ def test_parts(subtests):
 
 @pytest.mark.parametrize("workers", [(), pytest.param(XDIST, marks=pytest.mark.further_mode)], ids=["here", "xdist"])
 def test_phases_and_subtests_are_counted_and_attempts_are_not(known: Project, workers: tuple[str, ...]) -> None:
-    # Attempts with subtests are reported as failed by pytest-rerunfailures, and then the gate changes nothing.
+    # pytest-rerunfailures reports attempts with subtests as failed, and then the gate changes nothing.
     write(known, PHASES)
     waivers = known.path / ".agent" / "waivers.yaml"
     waivers.write_text(WAIVERS.replace('test: "*::test_accepted"', 'message: "*config*"'), encoding="utf-8")
@@ -206,12 +206,12 @@ def test_a_new_failure_of_strict_logs_stops_the_gate(project: Project) -> None:
 
 @pytest.fixture
 def small_disk(known: Project) -> Iterator[Project]:
-    """A project whose `.agent` lies on a small disk."""
+    """Return a project whose `.agent` is on a small disk."""
     agent = known.path / ".agent"
     command = ["mount", "-t", "tmpfs", "-o", "size=2m", "tmpfs", str(agent)]
     if os.geteuid() or subprocess.run(command, check=False, capture_output=True).returncode:
         pytest.skip("needs the right to mount")
-    # Caches that are replaced would make room.
+    # A replaced cache would free space.
     shutil.copytree(
         _ARCHIVES["known"], agent, dirs_exist_ok=True, ignore=shutil.ignore_patterns(".cache", ".search_index")
     )
@@ -238,7 +238,7 @@ def commit(folder: Path, message: str) -> str:
 
 @pytest.fixture
 def change(known: Project) -> Project:
-    """A branch of a repository whose main branch knows one failure; the project is a folder of it."""
+    """Return a branch of a repository whose main branch has one known failure; the project is a folder of it."""
     below = known.path / "ip"
     below.mkdir()
     for name in ("test_it.py", ".agent"):

@@ -1,4 +1,4 @@
-"""What a container, a file system or a pull request may put before a run: it ends as it would without the plugin."""
+"""In unusual containers and file systems, and with hostile pull requests, a run ends as without the plugin."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ ALL_READ_ONLY = (
 )
 OTHER_USER = (
     *("setpriv", "--reuid", "12345", "--regid", "12345", "--clear-groups"),
-    # Python may stand where only its owner can read.
+    # Python may be installed where only its owner can read.
     *("--inh-caps", "+dac_read_search", "--ambient-caps", "+dac_read_search"),
     *("env", "-i", f"PATH={os.defpath}", "PYTHONDONTWRITEBYTECODE=1"),
 )
@@ -75,12 +75,12 @@ def _run(
 
 
 def _told(result: subprocess.CompletedProcess[str]) -> list[str]:
-    """The plugin's lines."""
+    """Return the plugin's lines."""
     return [line for line in result.stdout.splitlines() if line.startswith("dvwiki")]
 
 
 def _others(result: subprocess.CompletedProcess[str]) -> list[str]:
-    """All other lines, without the time."""
+    """Return all other lines, without times."""
     lines = [line for line in result.stdout.splitlines() if not line.startswith("dvwiki")]
     return [line.partition(" in ")[0] if line.startswith("1 failed") else line for line in lines]
 
@@ -93,7 +93,7 @@ def project(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def public() -> Iterator[Path]:
-    """A folder that other users can enter, as they can none of pytest's."""
+    """Return a folder that other users can enter, unlike pytest's folders."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         folder.chmod(0o755)

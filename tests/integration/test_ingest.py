@@ -1,4 +1,4 @@
-"""`dvwiki ingest` of what a run left behind that archived itself: each artefact counts once."""
+"""`dvwiki ingest` of the files of a run that has archived itself counts each file once."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Runs that are killed: the next run of the same project archives what they knew, and nobody else's does."""
+"""The next run of the same project archives a killed run's results; runs of other projects do not."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def test_runner():
 
 @pytest.fixture(autouse=True)
 def temporary(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The temporary folder of all runs."""
+    """Return the temporary folder of all runs."""
     folder = tmp_path / "tmp"
     folder.mkdir()
     monkeypatch.setenv("TMPDIR", str(folder))
@@ -92,7 +92,7 @@ def _kill(project: Path, *words: str) -> None:
 
 
 def _kill_without_agent(project: Path) -> None:
-    """Kill a run whose journal cannot stand in the project."""
+    """Kill a run whose journal cannot be in the project."""
     agent = project / ".agent"
     agent.write_text("")
     _kill(project)
@@ -100,7 +100,6 @@ def _kill_without_agent(project: Path) -> None:
 
 
 def _records(project: Path) -> list[dict[str, Any]]:
-    """The records, each told as the tests that it names with what they said."""
     texts = (path.read_text() for path in sorted(project.glob(".agent/tasks/2*/*/*.yaml")))
     return [yaml.safe_load(text) for text in texts]
 

@@ -1,4 +1,4 @@
-"""A linter that a test starts: its messages name the failure, and nothing is taken for a simulation."""
+"""The messages of a linter in a test name the failure, and the linter does not count as a simulation."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ if TYPE_CHECKING:
     from .conftest import Project
 
 DRIVER = Path(__file__).parents[1] / "unit" / "simulators" / "messages" / "make.py"
-"""Runs slang where it gets arguments."""
+"""Runs slang if it gets arguments."""
 
 
-# Not imported here: the bindings tell at the end of each object that nobody collected.
+# Not imported here: at exit the bindings report each object that was not collected.
 @pytest.mark.skipif(find_spec("pyslang") is None, reason="needs pyslang")
 def test_what_slang_says_names_the_failure(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
     program = project.path / "bin" / "slang"

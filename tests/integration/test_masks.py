@@ -1,4 +1,4 @@
-"""What a project's hook masks stands nowhere that the plugin writes; a hook that fails loses the text, not the run."""
+"""The plugin writes no text that a project's hook masks; if a hook fails, the text is lost, not the run."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ BROKEN_MODULE = f'raise RuntimeError("cannot load {HIDDEN}")'
 
 
 def written(project: Project) -> str:
-    """All that stands in the project's files of the plugin."""
+    """Return the content of all files of the plugin in the project."""
     files = [path for path in (project.path / ".agent").rglob("*") if path.is_file()]
     return "\n".join(path.read_bytes().decode("utf-8", "replace") for path in files)
 

@@ -1,4 +1,4 @@
-"""The MCP server as a process: both ways to reach it, its checks of requests, and clients at once."""
+"""Tests the MCP server as a process: both transports, the checks of requests, and parallel clients."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 MODES = {"legacy": "2025-11-25", "2026-07-28": "2026-07-28"}
 CLIENTS = {"@modelcontextprotocol/sdk": "^1.32", "@modelcontextprotocol/client": "^2.4"}
-"""Clients of npm: the first speaks 2025-11-25, the second is asked to speak 2026-07-28."""
+"""Clients from npm: the first uses protocol 2025-11-25, the second is configured for 2026-07-28."""
 TOKEN = "a token of this test"  # noqa: S105
 
 
@@ -140,7 +140,7 @@ def test_a_request_needs_host_origin_and_token(url: str, version: str, changed: 
 
 @pytest.fixture(scope="module")
 def node_modules() -> Path:
-    """The clients of npm, in a cache folder; only the first run gets them."""
+    """Return the clients from npm in a cache folder; only the first run downloads them."""
     npm = shutil.which("npm")
     if npm is None or shutil.which("node") is None:
         pytest.skip("needs node and npm")
@@ -237,7 +237,7 @@ def test_a_port_that_is_taken_is_named(root: Path, capsys: pytest.CaptureFixture
 
 
 def test_without_the_extra_the_command_names_it(root: Path, tmp_path: Path) -> None:
-    """An environment without the package `mcp`: everything else of this one, linked into a folder."""
+    """The environment has links to all packages of this one except `mcp`."""
     (site,) = {Path(path) for path in sys.path if (Path(path) / "mcp").is_dir() and Path(path).name == "site-packages"}
     for each in site.iterdir():
         if not each.name.startswith("mcp"):

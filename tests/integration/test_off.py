@@ -1,4 +1,4 @@
-"""Without `--dvwiki` pytest pays for four small modules, and nothing changes."""
+"""Without `--dvwiki`, pytest loads four small modules, and nothing changes."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ PLUGIN = {f"pytest_dvwiki{name}" for name in ("", ".plugin", ".settings", ".read
 
 
 def imported(folder: Path, *arguments: str) -> set[str]:
-    """Names of the modules that a pytest run imports."""
+    """Return the names of the modules that a pytest run imports."""
     (folder / "test_it.py").write_text("def test_it():\n    pass\n")
     code = "import sys, pytest; pytest.main(sys.argv[1:]); print('MODULES', *sys.modules)"
     done = subprocess.run(
@@ -36,18 +36,18 @@ def test_only_the_door_is_imported(tmp_path: Path) -> None:
     without = imported(tmp_path, "-p", "no:dvwiki")
     absent = imported(tmp_path)
     assert {name for name in absent if name.startswith("pytest_dvwiki")} == PLUGIN
-    # What the four modules need is there anyway, for pytest itself.
+    # pytest itself loads all that the four modules need.
     assert absent - without <= PLUGIN
 
 
 def test_nothing_heavy_is_imported_where_nothing_fails(tmp_path: Path) -> None:
     on = imported(tmp_path, "--dvwiki")
-    # msgspec is light: the classes that a run without failures defines with it would take longer as dataclasses.
+    # msgspec is allowed: with dataclasses in its place, a run without failures would be slower.
     assert not on & {"yaml", "bm25s", "numpy", "filelock", "sqlite3", "rich"}
 
 
 def test_python_imports_the_modules_and_pytest_rewrites_none(tmp_path: Path) -> None:
-    """Where pytest cannot store rewritten modules, it would compile all of them in each run."""
+    """If pytest cannot store rewritten modules, it would compile all of them in each run."""
     code = (
         "import sys, pytest; pytest.main(sys.argv[1:]); print('MODULES', *(name for name, module in sys.modules.items()"
         " if type(getattr(module, '__loader__', None)).__name__ == 'AssertionRewritingHook'))"
@@ -66,7 +66,7 @@ def test_python_imports_the_modules_and_pytest_rewrites_none(tmp_path: Path) -> 
 
 
 def test_evidence_is_read_without_a_hook_that_slows_the_session(project: Project) -> None:
-    """The hook is for the children of tests; the plugin's own git, asked for the modules of a test, is none of them."""
+    """The hook is for processes that tests start; the plugin calls git for the modules of a test without it."""
     project.pytester.makeconftest(
         """
         import sys

@@ -1,4 +1,4 @@
-"""Each way in which a plain test can end counts once, under its own name."""
+"""Each outcome of a plain test counts once, under the right name."""
 
 from __future__ import annotations
 
@@ -357,6 +357,6 @@ def test_a_module_that_cannot_be_collected_is_known_by_its_place_in_each_style_o
         assert one["fingerprint"] == same["fingerprint"]
         assert one["reads"] == same["reads"]
     reads = {tuple(sorted(cause["reads"])) for cause in second["occurrences"]}
-    # The error of the first module is no failed import: such a module may build a design.
+    # The first module's error is not a failed import, since such a module may build a design.
     assert reads == {("helper.py", "other.py", "test_it.py"), ("(no HDL)", "helper2.py", "other.py", "test_import.py")}
     assert any("helper.py:2: in <module>" in cause["excerpt"] for cause in second["occurrences"])

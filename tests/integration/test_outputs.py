@@ -1,4 +1,4 @@
-"""An output of another package is one function: the example of the documentation, as it stands."""
+"""An output of another package is one function: tests the example of the documentation."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A project's own patterns name its failures; a mistake in one of them is told and changes nothing else."""
+"""A project's patterns name its failures; a mistake in one is reported and changes nothing else."""
 
 from __future__ import annotations
 

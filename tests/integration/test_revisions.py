@@ -1,4 +1,4 @@
-"""Sources outside git: the changelist that a run is given stands where the commit would."""
+"""For sources outside git, the run's changelist replaces the commit."""
 
 from __future__ import annotations
 

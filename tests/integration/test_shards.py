@@ -1,4 +1,4 @@
-"""A regression in shards: each writes its record alone, and one place merges them, each once."""
+"""Each shard of a regression writes its own record, and one job merges each record once."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def agent_files(project: Project) -> set[str]:
 
 
 def shard(project: Project, name: str, artifacts: Path) -> str:
-    """Run one shard, and move its records away, as an upload of artifacts does."""
+    """Run one shard, and move its records away, like an upload of artifacts."""
     done = project.run("--dvwiki-archive=record", "--dvwiki-task=nightly", f"test_shards.py::{name}", in_process=True)
     shutil.copytree(project.path / ".agent" / "tasks", artifacts / name)
     shutil.rmtree(project.path / ".agent" / "tasks")

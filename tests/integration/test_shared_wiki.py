@@ -1,4 +1,4 @@
-"""One wiki outside the checkouts, in a folder of a group, written by two users from workspaces of their own."""
+"""Two users write one wiki in a group's folder, each from their own workspace."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ TEST = "def test_word(): raise ValueError('wrong word')\n"
 
 @dataclass(frozen=True)
 class Shared:
-    """The folder of the group, and a workspace for each user."""
+    """The group's folder, and a workspace for each user."""
 
     top: Path
 
@@ -41,9 +41,10 @@ class Shared:
         return self.top / f"home{user}"
 
     def run(self, user: int, *arguments: str, **variables: str) -> subprocess.CompletedProcess[str]:
-        """Run Python with arguments as a user, with the umask that lets nobody else read.
+        """Run Python as a user, with a umask that lets nobody else read.
 
-        The user may read every file, since this installation may be closed to others, and write only what is open.
+        The user may read every file, since this installation may be closed to others, but write only files open to
+        them.
         """
         home = self.workspace(user)
         who = (f"--reuid={user}", f"--regid={user}", f"--groups={GROUP}")
@@ -64,7 +65,7 @@ class Shared:
 def shared() -> Iterator[Shared]:
     if os.geteuid() != 0 or shutil.which("setpriv") is None:
         pytest.skip("only root can run as two users, with setpriv")
-    top = Path(tempfile.mkdtemp(prefix="dvwiki-shared-"))  # pytest's own folders are closed to other users
+    top = Path(tempfile.mkdtemp(prefix="dvwiki-shared-"))  # other users cannot enter pytest's folders
     top.chmod(0o755)
     folder = top / "shared"
     folder.mkdir()
@@ -105,7 +106,7 @@ def test_two_users_write_one_wiki(shared: Shared) -> None:
 
 COMMANDS = [
     words
-    for name in cli.COMMANDS.keys() - {"check"}  # which reads the files that it is given
+    for name in cli.COMMANDS.keys() - {"check"}  # it reads the files
     for words in {"patterns": ["patterns list"], "spec": ["spec add", "spec generate"]}.get(name, [name])
 ]
 

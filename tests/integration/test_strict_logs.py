@@ -1,4 +1,4 @@
-"""`--dvwiki-strict-logs` without a simulator: what a plain test prints, and what is left as it was."""
+"""Tests `--dvwiki-strict-logs` without a simulator: output of plain tests, and results that do not change."""
 
 from __future__ import annotations
 

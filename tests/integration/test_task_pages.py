@@ -1,4 +1,4 @@
-"""The commands of the pages on shards, waivers and the gate run as they stand there."""
+"""The commands of the pages on shards, waivers and the gate run unchanged."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ pytestmark = pytest.mark.further_mode
 
 
 def commands(name: str) -> list[str]:
-    """The commands of a page, each on one line."""
+    """Return the commands of a page, each on one line."""
     consoles = re.findall(r"^```console\n(.*?)^```", (DOCS / f"{name}.md").read_text("utf-8"), re.DOTALL | re.MULTILINE)
     return re.findall(r"^\$ (.*)$", "".join(consoles).replace("\\\n", " "), re.MULTILINE)
 
 
 @pytest.fixture
 def nightly(project: Project, tmp_path: Path) -> Project:
-    """A clone of a repository whose main branch knows a failure; `bsub` prints what it is given."""
+    """Return a clone of a repository whose main branch has a known failure; `bsub` prints its arguments."""
     (project.path / "tests").mkdir()
     (project.path / "tests" / "test_it.py").write_text(TEST)
     git(project.path, "init", "-q", "-b", "main")
@@ -48,7 +48,7 @@ def nightly(project: Project, tmp_path: Path) -> Project:
 
 
 def run(project: Project, name: str, place: Path, **instead: str) -> list[tuple[str, int, str]]:
-    """Run the commands of a page in one shell; for each its line, status and output."""
+    """Run the commands of a page in one shell; return line, status and output of each."""
     (page,) = project.pages()
     words = {
         "RTL_20261121_480127": page.removesuffix(".md"),
@@ -99,12 +99,12 @@ def test_waivers(nightly: Project, tmp_path: Path) -> None:
 
 
 def test_the_gate(nightly: Project, tmp_path: Path) -> None:
-    # Two shards have come, of four.
+    # Two of four shards have arrived.
     told = run(nightly, "gate", tmp_path, **{"artifacts/": "$(grep -rl '^gate:' .agent/tasks)"})
     lets_through = "let 1 failed test through, exit status 0 instead of 1: 1 known (test_burst)"
     base = git(nightly.path, "rev-parse", "--short=7", "origin/main").stdout.strip()
     first = "pytest tests/test_it.py::test_burst -p no:cacheprovider"
-    # Without xdist, the fixture runs in a process that was started as `python -m pytest`.
+    # Without xdist, the fixture runs in the process of `python -m pytest`.
     last = [(status, text.splitlines()[-1] if text else "") for _, status, text in told]
     assert [(status, line.replace("python -m pytest", "pytest")) for status, line in last] == [
         (0, f"dvwiki gate new: {lets_through}"),

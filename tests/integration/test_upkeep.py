@@ -1,4 +1,4 @@
-"""A session looks at the wiki by itself, and says in one line what it found."""
+"""A session checks the wiki by itself, and prints its findings on one line."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ LINE = "*the wiki has 1 finding (1 schema): `dvwiki lint` lists it*"
 
 @pytest.fixture
 def ailing(project: Project) -> Project:
-    """A project whose wiki has a page with a status that there is not."""
+    """Return a project whose wiki has a page with an unknown status."""
     project.pytester.makepyfile("def test_sum():\n    assert 1 + 1 == 3\n\ndef test_more():\n    pass\n")
     project.run(in_process=True)
     (page,) = (project.wiki / "bugs").glob("[!_]*.md")

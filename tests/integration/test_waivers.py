@@ -1,4 +1,4 @@
-"""`waivers.yaml` in a real run: what is waived is counted and told apart, and the run's exit status stays its own."""
+"""Tests `waivers.yaml` in a real run: waived failures are counted separately, and the exit status does not change."""
 
 from __future__ import annotations
 

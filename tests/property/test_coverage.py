@@ -1,4 +1,4 @@
-"""Whatever a report calls its points and bins: pages stay inside the wiki, stay Markdown, and follow from records."""
+"""With any names of points and bins, pages stay inside the wiki, stay Markdown, and follow from the records."""
 
 from __future__ import annotations
 

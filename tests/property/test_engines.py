@@ -1,4 +1,4 @@
-"""All engines give the same answers: on lines made of what patterns look for, and on real logs."""
+"""All engines give the same matches, on lines made of patterns' words and on real logs."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ FILLING = [
 
 
 def generated(count: int) -> list[str]:
-    """Lines of examples, literals in any case, and filling, whole and torn."""
+    """Return lines of examples, literals in any case, and other text, whole and cut."""
     rng = random.Random(4)
     lines: list[str] = []
     for _ in range(count):
@@ -59,7 +59,7 @@ def generated(count: int) -> list[str]:
 
 def with_engine(name: str) -> Matcher:
     matcher = Matcher(REGISTRY)
-    matcher._engine = load(list(matcher.registry.triggers.rules), name=name)  # type: ignore[assignment]  # the one, for any size
+    matcher._engine = load(list(matcher.registry.triggers.rules), name=name)  # type: ignore[assignment]  # one engine for all sizes
     return matcher
 
 
@@ -80,7 +80,7 @@ def test_a_line_by_itself_comes_to_the_same(name: str) -> None:
 
 
 def test_every_message_that_a_pattern_fits_holds_a_literal() -> None:
-    """No engine could find it otherwise."""
+    """Otherwise no engine could find it."""
     matcher = with_engine("python")
     for pattern in REGISTRY:
         for example in pattern.examples if pattern.tier != "benign" else ():

@@ -1,4 +1,4 @@
-"""Whatever a page holds, a write keeps every byte that is not the tool's, or the page is refused."""
+"""A write keeps every byte of a page that is not the tool's, or the page is refused."""
 
 from __future__ import annotations
 
@@ -81,9 +81,9 @@ def texts(draw: st.DrawFn) -> str:
 
 
 def _without_owned(text: str, keys: dict[str, Any]) -> list[str]:
-    """The lines of a page without what the tool may have changed, by a reading of its own.
+    """Return the lines of a page that the tool may not change, found independently of its code.
 
-    Lines of owned keys go, with the lines that continue them, and so does what stands in regions.
+    Removes owned keys with their continuation lines, and the content of regions.
     """
     text = text.removeprefix("\ufeff")
     lines = text.split("\n")
@@ -150,7 +150,7 @@ def test_people_have_their_part_to_themselves(text: str, keys: dict[str, Any], r
 
 @cache
 def _template() -> Path:
-    """A wiki with one page of a bug."""
+    """Return a wiki with one bug page."""
     folder = Path(tempfile.mkdtemp(prefix="dvwiki-"))
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
     archive(_layout(folder), _run(1))
@@ -189,7 +189,7 @@ def _run(number: int) -> RunRecord:
 def test_a_run_changes_only_what_is_the_tool_s_on_a_page_that_people_wrote_to(
     entries: list[str], body: list[str], crlf: bool, bom: bool, cut: bool
 ) -> None:
-    """On the disk: other bytes stay, a refused page is not touched, and who has nothing to write leaves the time."""
+    """On disk: other bytes stay, a refused page is not touched, and without changes the file time stays."""
     with tempfile.TemporaryDirectory(prefix="dvwiki-") as folder:
         place = _layout(Path(folder, "project"))
         shutil.copytree(_template(), place.root)

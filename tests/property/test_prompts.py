@@ -1,4 +1,4 @@
-"""A prompt keeps its budget, shows the best hit, and quoted log text stays quoted, whatever the log holds."""
+"""With any log, a prompt keeps its budget, shows the best hit, and keeps log text quoted."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ SLOW = settings(max_examples=25, deadline=None, suppress_health_check=[HealthChe
 
 
 def wiki(folder: str, texts: list[str]) -> Layout:
-    """A wiki with a cause for each text, the first with the most confidence."""
+    """Return a wiki with a cause for each text, the first with the highest confidence."""
     root = Path(folder)
     place = Layout(root=root, wiki=root / ".agent" / "wiki")
     causes = tuple(
@@ -144,7 +144,7 @@ def _count(text: str) -> int:
 
 
 def _check(text: str) -> None:
-    """Outside of fences stand only the headers, lines and lists that the tool or the template writes."""
+    """Check that only headers, lines and lists of the tool or the template are outside of fences."""
     found = MarkdownIt("commonmark").parse(text)
     kinds = {token.type for token in found}
     assert not kinds & {"html_block", "code_block", "blockquote_open", "hr"}

@@ -1,4 +1,4 @@
-"""A report may be any text: reading it ends, and gives fields and failures, or none."""
+"""Any text can be read as a report; that gives fields and failures, or none."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whatever a page holds, who writes to a part of it moves no byte of the rest, and what is new is redacted."""
+"""A write to a part of any page changes no byte of the rest, and redacts the new text."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ BLANKS = st.integers(0, 3).map(lambda count: [""] * count)
 
 @st.composite
 def pages_with_a_part(draw: st.DrawFn) -> str:
-    """A page with a heading `Answer`, with line ends of either kind or mixed."""
+    """Return pages with a heading `Answer`, and LF, CRLF or mixed line ends."""
     lines = [draw(st.sampled_from(["---", "\ufeff---"])), "type: spec", "---", *draw(st.lists(LINE, max_size=4))]
     lines += ["```" if lines.count("```") % 2 else "", "~~~" if lines.count("~~~") % 2 else "", "## Answer"]
     lines += draw(BLANKS) + draw(st.lists(LINE, max_size=4)) + draw(BLANKS)
@@ -83,7 +83,7 @@ def test_what_was_read_and_is_written_back_is_the_same_bytes(text: str) -> None:
 
 @given(pages_with_a_part(), st.sampled_from(["new line", "password: geheim00", "\x1b[31mnew\u2028"]))
 def test_who_reads_a_page_with_line_feeds_alone_changes_one_line(text: str, line: str) -> None:
-    """As many an editor, and an agent, gives a page back: without CRLF and byte order mark."""
+    """Many editors and agents return a page without CRLF and byte order mark."""
     newline = splice.newline_of(text)
     assume(text.count("\r\n") in {0, text.count("\n")} and text.endswith("\n") and line not in text)
     as_read = text.removeprefix("\ufeff").replace("\r\n", "\n")
