@@ -35,16 +35,24 @@ def cause_called(layout: Layout, name: str) -> tuple[str, str | None]:
         UsageError: No cause matches the name, or several do.
     """
     from pytest_dvwiki.records import aggregate  # noqa: PLC0415
+    from pytest_dvwiki.records.name_parts import SLASH  # noqa: PLC0415
     from pytest_dvwiki.upkeep.lookup import SHORTEST, SHOWN, pages_called  # noqa: PLC0415
     from pytest_dvwiki.wiki.query import WikiHistory  # noqa: PLC0415
 
     with WikiHistory(layout) as history:
         known = aggregate.fingerprints(history.archive)
         page = next(iter(pages_called(history.page_cache, name, ("bugs",))), None)
-        asked = next(iter(page.fingerprints()), name) if page else name.lower()
+        check, slash, of_run = name.partition(SLASH)
+        asked = next(iter(page.fingerprints()), name) if page else check.lower()
         # Several causes can have the same fingerprint, which then does not say which of them is meant.
-        found = [each for each in known if each == asked or (not page and each.startswith(f"{asked}/"))]
-        if not found and len(asked) >= SHORTEST:
+        found = [each for each in known if each == asked or (not page and each.startswith(f"{asked}{SLASH}"))]
+        if slash and not page:
+            # A run may call a cause by another name than its page does.
+            in_run = history.archive.found_in_run(f"{asked}{slash}{of_run}")
+            found = [in_run] if in_run is not None else []
+            if not found:
+                raise UsageError(_unknown(history, name, known))
+        elif not found and len(asked) >= SHORTEST:
             found = [each for each in known if each.startswith(asked)]
         if len(found) > 1:
             listed = few([_describe(history, each) for each in found], SHOWN)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
@@ -11,7 +12,7 @@ from pytest_dvwiki.model import NoiseRow
 from pytest_dvwiki.records.targets import without_parameters
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Sequence
 
     from pytest_dvwiki.causes.history import History
     from pytest_dvwiki.model import Excerpt, Failure, Result, Run
@@ -27,7 +28,8 @@ _ANY_TEST = ""
 
 def new_noise(results: Sequence[Result], history: History) -> tuple[NoiseRow, ...]:
     """Return the error messages of passing tests that are not on record yet."""
-    rows = [row for row in _rows(results) if row.test not in history.noisy_tests(row.text)]
+    noisy_tests = functools.cache(history.noisy_tests)
+    rows = [row for row in _rows(results) if row.test not in noisy_tests(row.text)]
     return tuple(rows[:_MOST_ROWS])
 
 
@@ -50,11 +52,16 @@ def without_noise(run: Run, classifier: Classifier, history: History) -> Run:
         printed.setdefault(row.text, set()).add(row.test)
     if not printed and not history.has_noise():
         return run
-    failures = tuple(_quiet(failure, classifier, history, printed) for failure in run.failures)
+
+    @functools.cache
+    def printing(text: str) -> set[str]:
+        return printed.get(text, set()) | history.noisy_tests(text)
+
+    failures = tuple(_quiet(failure, classifier, printing) for failure in run.failures)
     return run if failures == run.failures else replace(run, failures=failures)
 
 
-def _quiet(failure: Failure, classifier: Classifier, history: History, printed: Mapping[str, set[str]]) -> Failure:
+def _quiet(failure: Failure, classifier: Classifier, printing: Callable[[str], set[str]]) -> Failure:
     if failure.by_strict_logs:
         return failure
     names = {_ANY_TEST, _name(failure.nodeid)}
@@ -62,7 +69,7 @@ def _quiet(failure: Failure, classifier: Classifier, history: History, printed: 
     for excerpt in failure.excerpts:
         found: set[int] = set()
         for text, numbers in errors_in(excerpt.lines) if excerpt.source != "results" else ():
-            if names & (printed.get(text, set()) | history.noisy_tests(text)):
+            if names & printing(text):
                 found.update(numbers)
         lines.append(found)
     if not any(lines):

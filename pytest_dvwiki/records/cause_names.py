@@ -6,7 +6,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from pytest_dvwiki.records import same_check, tables
-from pytest_dvwiki.records.name_parts import SLASH, check_of, further_name, resolved
+from pytest_dvwiki.records.name_parts import SLASH, check_of, found_in_run, further_name, resolved
 
 if TYPE_CHECKING:
     import sqlite3
@@ -82,6 +82,11 @@ class CauseNames:
         """Return the cause that a run recorded under a fingerprint; the fingerprint itself if no run did."""
         name = fingerprint if SLASH in fingerprint else further_name(fingerprint, task_id, 0)
         return self.present((name,))[0]
+
+    def found_in_run(self, name: str) -> str | None:
+        """Return the cause with a name that contains a task id; None if no such run is on record."""
+        check, slash, of_run = name.partition(SLASH)
+        return found_in_run(self.db, f"{self.present((check,))[0]}{slash}{of_run}")
 
     def joined(self) -> frozenset[str]:
         """Return the causes that were merged into an older cause."""

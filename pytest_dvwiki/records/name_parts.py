@@ -40,7 +40,12 @@ def further_name(fingerprint: str, task_id: str, part: int) -> str:
 
 
 def resolved(db: sqlite3.Connection, name: str) -> str:
-    """Return the cause with a name that contains a task id; the check's first cause if the run is not on record.
+    """Return the cause with a name that contains a task id; the check's first cause if the run is not on record."""
+    return found_in_run(db, name) or check_of(name)
+
+
+def found_in_run(db: sqlite3.Connection, name: str) -> str | None:
+    """Return the cause with a name that contains a task id; None if no such run is on record.
 
     A run may refer to any cause of the check by the name that this cause had in another run.
     """
@@ -51,4 +56,4 @@ def resolved(db: sqlite3.Connection, name: str) -> str:
         " WHERE r.task_id = :task AND o.part = :part",
         {"name": fingerprint, "task": of_run.partition(SLASH)[0], "part": part_of(name)},
     ).fetchone()
-    return str(row[0]) if row else fingerprint
+    return str(row[0]) if row else None

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from pytest_dvwiki.capture.git.repository import Repository
 from pytest_dvwiki.model.sentences import few
+from pytest_dvwiki.records.name_parts import SLASH
 from pytest_dvwiki.wiki.page_summary import CATEGORIES, page_name
 from pytest_dvwiki.wiki.supersession import MergeError
 
@@ -61,7 +62,7 @@ def page_named(page_cache: PageCache, name: str) -> PageSummary:
 
     Args:
         page_cache: The pages.
-        name: A page's current or former name, its path, or its cause's fingerprint (or the first digits of it).
+        name: A page's current or former name, its path, its cause's name, or the first digits of its fingerprint.
 
     Raises:
         MergeError: No page matches, or several do.
@@ -69,6 +70,7 @@ def page_named(page_cache: PageCache, name: str) -> PageSummary:
     found = pages_called(page_cache, name)
     bugs = [] if found else list(page_cache.all("bugs"))
     digits = page_name(name).lower()
+    found = found or [page for page in bugs if page.cause == name]
     if not found and _DIGITS.fullmatch(digits):
         found = [page for page in bugs if page.text("fingerprint").startswith(digits)]
     if len(found) == 1:
@@ -93,10 +95,11 @@ def cause_named(archive: Archive, page_cache: PageCache, name: str) -> str:
         MergeError: No cause matches, or several do.
     """
     digits = name.lower()
-    if not pages_called(page_cache, name) and _DIGITS.fullmatch(digits):
-        found = archive.starting_with(digits)
-        if len(found) == 1:
-            return found[0]
+    if not pages_called(page_cache, name):
+        found = archive.starting_with(digits) if _DIGITS.fullmatch(digits) else []
+        in_run = archive.found_in_run(name) if SLASH in name else None
+        if len(found) == 1 or in_run is not None:
+            return in_run or found[0]
     page = page_named(page_cache, name)
     own = page.cause
     if page.category != "bugs" or not own:

@@ -86,6 +86,20 @@ def test_such_a_message_stays_the_first_cause_if_there_is_no_other(tmp_path: Pat
     assert primary(archived(tmp_path, 2, failing=((TEST, (READY, "UVM_INFO done")),))) == READY
 
 
+def test_a_message_of_many_failures_is_looked_up_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[str] = []
+    noisy_tests = Archive.noisy_tests
+
+    def counted(archive: Archive, text: str) -> set[str]:
+        asked.append(text)
+        return noisy_tests(archive, text)
+
+    archived(tmp_path, 1, *passing(TEST))
+    monkeypatch.setattr(Archive, "noisy_tests", counted)
+    archived(tmp_path, 2, failing=tuple((f"{TEST}[{number}]", (READY, FOUND)) for number in range(3)))
+    assert sorted(asked) == sorted(set(asked))
+
+
 def test_a_record_has_each_message_once(tmp_path: Path) -> None:
     for number in (1, 2):
         archived(tmp_path, number, *passing(TEST))

@@ -681,6 +681,24 @@ def test_failures_of_one_check_in_one_run_may_have_two_causes(tmp_path: Path) ->
     assert build(layout(tmp_path), check=True).changed == []
 
 
+def test_people_name_the_causes_of_one_check_as_pages_and_runs_do(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    first = failing_apart(1, [READ], [WRITE], seed="1")
+    second = f"{CAUSE}/{first.task_id}/2"
+    archived(tmp_path, first)
+    ids = {name: metadata["id"] for name, metadata in keys(tmp_path).items()}
+    for name, page_ in ((second, ids[second]), (f"{CAUSE.upper()}/{first.task_id}", ids[CAUSE])):
+        assert main(["rerun", name, "--root", str(tmp_path)]) == 1
+        assert page_ in capsys.readouterr().err
+    for unknown in (f"{CAUSE}/{FIX.task_id}", f"{CAUSE}/{first.task_id}/3"):
+        assert main(["fix", unknown, "--text", "reads: wait", "--root", str(tmp_path)]) == 2
+    assert main(["merge", ids[CAUSE], second, "--root", str(tmp_path)]) == 0
+    assert list(keys(tmp_path)) == [CAUSE]
+    assert main(["merge", "--undo", f"{CAUSE}/{first.task_id}", second, "--root", str(tmp_path)]) == 0
+    assert hits(tmp_path) == {CAUSE: 1, second: 1}
+
+
 def test_a_failure_beside_another_of_its_check_may_be_ruled_out_for_an_open_cause(tmp_path: Path) -> None:
     run = failing_apart(2, [READ], [WRITE], seed="1")
     second = run.occurrences[1].fingerprint
