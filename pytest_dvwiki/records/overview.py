@@ -15,7 +15,7 @@ from pytest_dvwiki.records.kinds import INFRASTRUCTURE_PATTERNS, INFRASTRUCTURE_
 from pytest_dvwiki.records.tables import json_list
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Collection, Iterable, Iterator, Sequence
     from typing import Literal
 
     from pytest_dvwiki.model import RunRecord
@@ -152,9 +152,25 @@ def causes_in(archive: Archive) -> list[CauseInRun]:
     ]
 
 
-def _all_waived(archive: Archive) -> Iterator[tuple[int, str]]:
-    """Yield each run and cause for which every failing test is waived."""
-    rows = archive.db.execute("SELECT run, fingerprint, row FROM waived ORDER BY run, fingerprint").fetchall()
+def not_always_waived(archive: Archive, causes: Collection[str]) -> set[str]:
+    """Return those of the given causes with a run in which a failing test was not waived."""
+    if not causes:
+        return set()
+    rows = archive.db.execute(
+        "SELECT run, fingerprint FROM occurrences WHERE fingerprint IN (SELECT value FROM json_each(?))",
+        (json_list(causes),),
+    ).fetchall()
+    waived = set(_all_waived(archive, causes))
+    return {fingerprint for run, fingerprint in rows if (run, fingerprint) not in waived}
+
+
+def _all_waived(archive: Archive, causes: Collection[str] | None = None) -> Iterator[tuple[int, str]]:
+    """Yield each run and cause for which every failing test is waived; with `causes`, only for these."""
+    rows = archive.db.execute(
+        "SELECT run, fingerprint, row FROM waived"
+        " WHERE :every OR fingerprint IN (SELECT value FROM json_each(:causes)) ORDER BY run, fingerprint",
+        {"every": causes is None, "causes": json_list(causes or ())},
+    ).fetchall()
     for key, group in itertools.groupby(rows, key=lambda row: (row[0], row[1])):
         accepted = {test for *_, row in group for test in msgspec.json.decode(row, type=Waived).tests}
         failed = archive.db.execute("SELECT DISTINCT nodeid FROM failed WHERE run = ? AND fingerprint = ?", key)

@@ -12,6 +12,7 @@ from pytest_dvwiki import nodeids
 from pytest_dvwiki.causes.words import sentence, text
 from pytest_dvwiki.model.sentences import count
 from pytest_dvwiki.records.command import from_anywhere
+from pytest_dvwiki.records.name_parts import SLASH
 from pytest_dvwiki.redact import clean
 
 if TYPE_CHECKING:
@@ -76,10 +77,11 @@ def tests_of(brief: Brief) -> str:
 
 def _brief(archived: Archived, cause: Cause, root: Path) -> Brief:
     stated = map(text, archived.statements(cause))
-    page = cause.page_to_read or ""
+    page, recorded = cause.page_to_read or "", cause.occurrence.fingerprint
     file, line = _place(cause, root)
     return Brief(
-        fingerprint=cause.occurrence.fingerprint,
+        # Each run numbers the causes of one check anew, but other tools compare runs.
+        fingerprint=cause.name if SLASH in f"{cause.name}{recorded}" else recorded,
         word=cause.word,
         label=cause.label,
         primary=_line(cause.occurrence.primary),

@@ -19,6 +19,7 @@ import pytest
 from pytest_dvwiki import reading
 from pytest_dvwiki.records import disk
 from pytest_dvwiki.records.command import workspace
+from pytest_dvwiki.records.name_parts import check_of
 from pytest_dvwiki.report import OUTPUT_FILES, junit
 
 if TYPE_CHECKING:
@@ -102,15 +103,20 @@ class Outputs:
         """Return the archived causes of the tests with a fingerprint in their reports.
 
         The report of a runner of cocotb's own plugin may have a fingerprint that is later replaced by those of its
-        tests.
+        tests. If the check has several causes, the fingerprint does not say with which of them a test failed.
         """
-        exact = [brief for brief in self._briefs if brief.fingerprint == fingerprint]
+        exact = self._of_check(fingerprint)
+        if len(exact) > 1:
+            return []
         tests = self._tests.get(fingerprint, set())
         return exact or [
             brief
             for brief in self._briefs
             if any(name == test or name.startswith(f"{test}::") for name in brief.tests for test in tests)
         ]
+
+    def _of_check(self, fingerprint: str) -> list[Brief]:
+        return [brief for brief in self._briefs if check_of(brief.fingerprint) == fingerprint]
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_html_results_summary(self, prefix: list[str], session: pytest.Session) -> None:
@@ -130,7 +136,9 @@ class Outputs:
                 return quote(Path(os.path.relpath(root / page, folder)).as_posix())
 
             def anchors(brief: Brief) -> list[str]:
-                return sorted({brief.fingerprint, *(each for each in self._tests if brief in self._causes_of(each))})
+                # If a check has several causes, the links of its tests lead to the first of them.
+                linked = (each for each in self._tests if brief in (self._causes_of(each) or self._of_check(each)[:1]))
+                return sorted({brief.fingerprint, *linked})
 
             prefix.append(html.summary(self._briefs, anchors, link))
 

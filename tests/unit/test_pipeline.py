@@ -11,8 +11,11 @@ from msgspec.structs import replace
 from pytest_dvwiki import pipeline
 from pytest_dvwiki.capture.git import command, repository
 from pytest_dvwiki.model import MOST_READ, Excerpt, Failure, Result, Run, Simulator, Vcs
+from pytest_dvwiki.pipeline.archiving import Archived
+from pytest_dvwiki.pipeline.recalling import causes_of_record
 from pytest_dvwiki.pipeline.services import Services
 from pytest_dvwiki.records.archive import Archive
+from pytest_dvwiki.report.brief import briefs_of
 from pytest_dvwiki.settings import resolve
 
 from .samples import git
@@ -177,6 +180,11 @@ def test_failures_beside_those_of_an_open_cause_are_another_cause_if_that_is_rul
     assert causes_of(root, 4) == [["a", "c"], ["b"]]
     run(root, 5, B, passing=(A, C), seed="1", reads=reads)
     assert causes_of(root, 5) == [["b"]]
+    with Services(resolve(root), note=pytest.fail) as services:
+        record = services.history.archive.record("nightly_4")
+        causes = causes_of_record(record, services, is_archived=True) if record is not None else ()
+    names = {each.fingerprint for each in briefs_of(Archived(causes=causes), root)}
+    assert {name.partition("/")[2] for name in names} == {"", "nightly_3/2"}
     failures = tuple(
         Failure(nodeid=name, simulator="icarus", seed="1", excerpts=(Excerpt(source="log", lines=((1, REPORT),)),))
         for name in (A, B)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from pytest_dvwiki.records import aggregate, disk, merged, store, subtype_history, verdicts
 from pytest_dvwiki.records.bins import holes
+from pytest_dvwiki.records.overview import not_always_waived
 from pytest_dvwiki.wiki import outside, review
 from pytest_dvwiki.wiki.kinds import pattern
 from pytest_dvwiki.wiki.kinds.owned import OWNED
@@ -78,7 +79,7 @@ def _make_pages(writer: WikiWriter, *, restore: bool, subtypes: frozenset[str]) 
     lost = writer.page_cache.numbers_of_empty()
     unfinished |= {each for each in causes if lost and number_of(each) in lost}
     # These causes had no page of their own when their runs were archived, so nobody can have deleted it.
-    alone = writer.archive.rulings().alone | writer.archive.further()
+    alone = writer.archive.rulings().alone | not_always_waived(writer.archive, writer.archive.further())
     joining.keep_apart(views)
     joining.let_go(views)
     views.part(writer.archive.split())

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from pytest_dvwiki.causes.passed import Lasting
 from pytest_dvwiki.model.sentences import count
 from pytest_dvwiki.records import absence, subtype_history
+from pytest_dvwiki.records.overview import not_always_waived
 from pytest_dvwiki.wiki.kinds import spec
 from pytest_dvwiki.wiki.likeness import alike
 from pytest_dvwiki.wiki.text.names import file_name
@@ -63,8 +64,8 @@ class ArchivedRun:
         for name in dict.fromkeys(self._names.values()):  # several occurrences may belong to one cause
             self.views.bug(name, may_create=name in due)
         self._compare()
-        further = self.archive.further()
         gone = self.page_cache.causes.still_open(absence.candidates(self.archive, record))
+        further = not_always_waived(self.archive, self.archive.further() & {*others, *gone} - mine)
         for fingerprint in sorted({*others, *gone} - mine):
             # A cause of earlier runs has no page yet if this run is the first to show that it is a separate cause.
             self.views.bug(fingerprint, may_create=fingerprint in further)

@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 import re
 import xml.etree.ElementTree as ET
-from typing import TYPE_CHECKING
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from markdown_it import MarkdownIt
@@ -14,6 +15,7 @@ from msgspec.structs import replace
 from pytest_dvwiki.capture.files.artefacts import sha256_of
 from pytest_dvwiki.report import allure, codequality, github, html, junit
 from pytest_dvwiki.report.brief import Brief, headline
+from pytest_dvwiki.roles.outputs import Outputs
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -127,6 +129,18 @@ def test_junit_gets_the_page_and_what_the_whole_run_showed(tmp_path: Path) -> No
     digests = [sha256_of(tmp_path / name, since=0) for name in ("a.xml", "b.xml", "c.xml", "a.log", "b.log")]
     assert digests[0] == digests[1]
     assert len(set(digests)) == 4
+
+
+def test_a_test_of_a_check_with_several_causes_gets_the_page_of_none_of_them() -> None:
+    first, second = (replace(CAUSE, fingerprint=f"{CAUSE.fingerprint}{of_run}") for of_run in ("", "/nightly_2/2"))
+    other = replace(CAUSE, fingerprint="0a66a656159d")
+    context: Any = SimpleNamespace(config=None, settings=None, guard=None)
+    outputs = Outputs(context, finish=lambda _: None, shows_tests=True, is_github=False)
+    outputs.__dict__["_briefs"] = [first, second, other]
+    assert outputs._causes_of(CAUSE.fingerprint) == []
+    assert outputs._causes_of(other.fingerprint) == [other]
+    outputs.__dict__["_briefs"] = [second, other]
+    assert outputs._causes_of(CAUSE.fingerprint) == [second]
 
 
 def test_the_hash_does_not_depend_on_where_a_block_ends(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -13,7 +13,7 @@ from msgspec.structs import replace
 
 from pytest_dvwiki import pipeline
 from pytest_dvwiki.cli import main
-from pytest_dvwiki.model import FirstBad, Origin, PassedAgain, SinceFix, Undone
+from pytest_dvwiki.model import FirstBad, Origin, PassedAgain, SinceFix, Undone, Waived
 from pytest_dvwiki.pipeline.services import Services
 from pytest_dvwiki.records.archive import Archive
 from pytest_dvwiki.records.store import write_record
@@ -678,6 +678,20 @@ def test_failures_of_one_check_in_one_run_may_have_two_causes(tmp_path: Path) ->
     with WikiHistory(layout(tmp_path)) as history:
         assert history.reference(CAUSE) == f"{CAUSE}/{first.task_id}"
         assert history.archive.present((other,)) == (CAUSE,)
+    assert build(layout(tmp_path), check=True).changed == []
+
+
+def test_of_causes_whose_failures_are_all_waived_a_build_makes_no_pages(tmp_path: Path) -> None:
+    run = failing_apart(1, [READ], [WRITE], seed="1")
+    waived = tuple(
+        Waived(id="W-1", fingerprint=each.fingerprint, tests=(each.tests[0].nodeid,), reason="known")
+        for each in run.occurrences
+    )
+    archived(tmp_path, replace(run, waived=waived), record(2, schema=2, commit=run.vcs.commit))
+    assert build(layout(tmp_path)).changed == []
+    assert keys(tmp_path) == {}
+    archived(tmp_path, failing(3, WRITE, seed="1"))
+    assert hits(tmp_path) == {run.occurrences[1].fingerprint: 2}
     assert build(layout(tmp_path), check=True).changed == []
 
 
