@@ -1,4 +1,4 @@
-"""The checks of the table can fail: each of them names what is wrong with a record."""
+"""Tests that the checks of the table can fail: each names the error in a record."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def record(*causes: Cause) -> Record:
 
 @pytest.fixture
 def fatal() -> Cell:
-    """The row of $fatal in the runner's session."""
+    """Return the row of $fatal in the runner's session."""
     return next(cell for cell in cells() if (cell.row, cell.session.name) == ("fatal", "runner"))
 
 

@@ -1,4 +1,4 @@
-"""Each flow tells the simulator and the configuration of its tests, the passing ones too, and what a failure read."""
+"""Each flow records simulator and configuration of all tests, and the sources of a failure."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def newest(project: Project) -> dict[str, Any]:
 
 
 def listed(project: Project, record: dict[str, Any]) -> Names:
-    """The tests of a record's lists, by simulator and configuration."""
+    """Return the tests of a record's lists, by simulator and configuration."""
     lists = project.folder / ".agent" / "tasks" / "suites"
     return {
         (one["simulator"], one["config"]): set((lists / f"{one['suite']}.txt").read_text().split())
@@ -74,7 +74,7 @@ def test_a_skipped_build_keeps_the_configuration_of_the_last_one(project: Projec
     }
     assert record["axes"]["cocotb"].startswith("2.")
     assert record["axes"]["os"] == sys.platform
-    # The sources are those of before, so the runner builds nothing, whatever the parameter.
+    # The sources have not changed, so the runner builds nothing, whatever the parameter.
     assert only_config(project, ran(project, "test_runner.py", WIDTH="16"), "icarus") == eight
     shutil.rmtree(project.folder / "sim_build")
     record = ran(project, "test_runner.py", WIDTH="16", WANT="8", PLUSARGS="+mode=2 +seed=5")

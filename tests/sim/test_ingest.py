@@ -1,4 +1,4 @@
-"""`dvwiki ingest` reads what real simulations left behind, and names it as live capture does."""
+"""`dvwiki ingest` gives the same causes for the files of real simulations as live capture."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def project(tmp_path: Path) -> Project:
 
 
 def make(project: Project, module: str, *, source: str = "dut", limit_s: int | None = None, results: str = "") -> Call:
-    """Runs cocotb's Makefile outside pytest, its output kept in `sim.log`."""
+    """Run cocotb's Makefile outside pytest, with its output in `sim.log`."""
     shutil.rmtree(project.folder / "sim_build", ignore_errors=True)
     command = f"timeout {limit_s} make" if limit_s else "make"
     variables = {"COCOTB_TEST_MODULES": module, "SOURCE": source}
@@ -63,7 +63,7 @@ def test_a_folder_that_failed_to_build_is_fixed_by_its_first_green_run(project: 
 
 
 def names(record: Record) -> dict[str, str]:
-    """The label of each failing test."""
+    """Return the label of each failing test."""
     return {test.nodeid.rpartition("::")[2]: cause.label for cause in record.causes for test in cause.tests}
 
 
@@ -85,7 +85,7 @@ def test_a_makefile_regression_is_archived_afterwards(project: Project) -> None:
     assert later is not None
     assert first["arguments"] == later["arguments"] == ["make"]
     assert first["variables"]["SIM"] == later["variables"]["SIM"] == "icarus"
-    # What failed first may have left the design in the middle of something.
+    # The first failure may have left the design in an unusual state.
     assert first["variables"]["COCOTB_TEST_FILTER"] == "[.]mismatch$$"
     assert "COCOTB_TEST_FILTER" not in later["variables"]
 
@@ -113,7 +113,7 @@ def test_a_make_that_a_limit_ends_is_one_cause_and_its_followers(project: Projec
     ingest(project, ".")
     record = project.archive.record
     (cause,) = record.causes
-    # Only where the simulator died by the signal, and did not end itself on it, does make tell of one.
+    # make reports a signal only if the simulator was killed by it, not if it handled it and exited.
     if "Terminated" in (project.folder / "sim.log").read_text(encoding="utf-8"):
         assert cause.label == "tool_error/cut_short"
         assert "simulator icarus was killed by signal 15 (SIGTERM) while running" in cause.primary
@@ -128,7 +128,7 @@ def test_live_capture_ingest_and_the_logs_alone_tell_the_same_causes(project: Pr
     live = project.archive.record
     assert len(live.causes) == 8
     for words in (("made", "--task", "afterwards"), ("made/*/make.log", "--task", "logs")):
-        shutil.rmtree(project.folder / ".agent")  # what is archived is not archived again
+        shutil.rmtree(project.folder / ".agent")  # it has these results already
         (project.folder / ".agent").mkdir()
         assert ingest(project, *words).status == 0
         assert project.archive.record.identities == live.identities
@@ -155,7 +155,7 @@ def test_a_second_ingest_changes_nothing_and_says_so(project: Project) -> None:
     moved = project.folder / "elsewhere"
     moved.mkdir()
     for name in ("results.xml", "sim.log"):
-        shutil.copy(project.folder / name, moved)  # with another time of modification
+        shutil.copy(project.folder / name, moved)  # with another modification time
     for words in ((".",), ("elsewhere",), ("results.xml",)):
         call = ingest(project, *words)
         assert (call.status, "nothing changed" in call.output) == (0, True), call.output
@@ -163,7 +163,7 @@ def test_a_second_ingest_changes_nothing_and_says_so(project: Project) -> None:
 
 
 def contents(project: Project) -> dict[Path, bytes]:
-    """What git would keep: the lock says who had it last."""
+    """Return all files that git would keep; the lock names its last holder."""
     files = project.archive.files()
     return {
         path: path.read_bytes() for path in files if path.name != ".lock" and not {".cache", "journal"} & {*path.parts}

@@ -1,4 +1,4 @@
-"""Every kind of failure, in every flow and capture mode that can show it, comes out as the contract says."""
+"""Every kind of failure has the specified result, in every flow and capture mode that can show it."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ pytestmark = pytest.mark.sim
 
 
 MAIN = {"runner": ("default", "no_capture"), "native": ("default", "xdist_no_capture")}
-"""Sessions and modes that `make test` runs; of the other sessions it runs the first mode, and `make outcomes` all."""
+"""Sessions and modes that `make test` runs; it runs other sessions in their first mode. `make outcomes` runs all."""
 LEFT_OUT = ("ghdl_", "verilator_", "cocotb_test_")
-"""Sessions that wait for limits, and show what the runner's sessions show on Icarus; `make outcomes` runs them."""
+"""Slow sessions with the same results as the runner's sessions on Icarus; only `make outcomes` runs them."""
 
 
 def marks(session: Session, mode: str) -> list[pytest.MarkDecorator]:
-    """Leaves to `make outcomes` what `make test` has not the time for."""
+    """Return the marks that leave a slow session to `make outcomes`."""
     modes = () if session.name.startswith(LEFT_OUT) else MAIN.get(session.name, session.modes[:1])
     return [] if mode in modes else [pytest.mark.further_mode]
 
@@ -42,12 +42,12 @@ CELLS = [
     for mode in cell.session.modes
 ]
 DETAILED = ("runner", "runner_timeout", "native", "cocotb_test", "make", "verilator", "ghdl")
-"""Sessions whose pytest lived to see how its cocotb tests ended."""
+"""Sessions whose pytest saw the results of its cocotb tests."""
 SIM_TIME = re.compile(r"^\d+(\.\d+)? (fs|ps|ns|us|ms|s|sec|step)$")
 
 
 def ran(shared: Path, session: Session, mode: str, *, plugin: bool = True) -> Call:
-    """The session's call; the test is skipped where the simulator is absent."""
+    """Return the session's call; skip the test if the simulator is missing."""
     reason = missing(session.simulator)
     if reason:
         pytest.skip(reason)
@@ -135,11 +135,11 @@ def test_a_cocotb_test_is_told_with_seed_time_and_simulator(shared: Path, sessio
 
 
 PLACES = ("R", "N", "C", "M", "verilator", "ghdl")
-"""The flows, all of them on Icarus, and the other simulators."""
+"""Return the flows, all on Icarus, and the other simulators."""
 
 
 def places(row: Mapping[str, Any]) -> set[str]:
-    """Flows and simulators on which a row is shown."""
+    """Return the flows and simulators that cover a row."""
     shown = {sessions()[name] for name in row["shown"]}
     return {session.flow for session in shown if session.simulator == "icarus"} | {
         session.simulator for session in shown if session.simulator
@@ -158,7 +158,7 @@ def test_every_row_is_shown_on_every_flow_and_simulator_or_says_why() -> None:
 
 
 def test_every_session_runs_in_every_mode_or_says_why() -> None:
-    """Icarus goes through all modes; the other simulators are there for what they say, not for how it is captured."""
+    """Icarus covers all modes; the other simulators are tested for their messages, not for the capture."""
     reasons = table()["no_modes"]
     silent = [
         (name, mode)

@@ -1,4 +1,4 @@
-"""`--dvwiki-strict-logs` with a real simulator: a cocotb test that passes with an error in its log fails after all."""
+"""Tests `--dvwiki-strict-logs` with a real simulator: a passing cocotb test with an error in its log fails."""
 
 from __future__ import annotations
 
@@ -65,12 +65,12 @@ def test_a_runner_s_tests(project: Project, more: tuple[str, ...]) -> None:
 def test_tests_of_cocotb_s_own_plugin(project: Project, more: tuple[str, ...]) -> None:
     call = project.run(*NATIVE, *more, STRICT, "--junitxml=junit.xml")
     assert call.status == 1, call.output
-    # The last one was to fail and did not; the one that failed as it was to stays as it is.
+    # The last one did not fail as expected; the one that failed as expected is unchanged.
     assert failed(project).keys() == NOISY | {"expected_to_fail_but_passes"}
     totals = project.archive.record.totals
     assert (totals["failed"], totals["xfailed"]) == (3, 1)
     assert "The test passed, but its log has an error at line" in call.output
-    # The JUnit file names the page of each, and those of all three for the runner.
+    # The JUnit file names the page of each, and all three pages for the runner.
     text = (project.folder / "junit.xml").read_text("utf-8")
     assert len(set(re.findall(r'"dvwiki_page" value="([^"]+)"', text))) == 3
     assert text.count("dvwiki_fingerprint") == text.count("dvwiki_page") >= 3

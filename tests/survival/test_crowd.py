@@ -1,4 +1,4 @@
-"""A crowd that writes, reads and is killed loses nothing; `make survive` has eight writers for a minute."""
+"""Many processes that write, read and are killed lose nothing; `make survive` runs eight writers for a minute."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ TESTS = Path(__file__).parents[1]
 
 @pytest.mark.slow
 def test_eight_writers_two_readers_and_a_killer_lose_nothing(tmp_path: Path) -> None:
-    # Its processes are forked, which a process with threads must not do.
+    # It forks its processes, which a process with threads must not do.
     numbers = ["--writers", "8", "--readers", "2", "--kills", "10", "--increments", "5"]
     done = subprocess.run(
         [sys.executable, "-m", "survival.crowd", str(tmp_path), *numbers],

@@ -1,4 +1,4 @@
-"""Whoever is killed or refused at a system call of a write leaves a wiki that opens clean and has lost nothing.
+"""After a kill or an error at any system call of a write, the wiki is intact and nothing is lost.
 
 A few calls of each way; `make survive` takes a thousand and all ways.
 """
@@ -38,7 +38,7 @@ def test_a_fault_at_any_call_leaves_a_sound_wiki(way: str) -> None:
 
 
 def test_a_full_disk_changes_no_exit_status_and_the_next_run_archives_what_failed(tmp_path: Path) -> None:
-    """Where nothing can be renamed the run has its record and lacks its pages, and pytest's own cache is missing."""
+    """If no file can be renamed, the run has a record but no pages, and pytest has no cache."""
     (tmp_path / ".agent").mkdir()
     (tmp_path / "test_fifo.py").write_text("def test_full():\n    assert 1 == 2\n\n\ndef test_empty():\n    pass\n")
     command = [sys.executable, "-m", "pytest", "--dvwiki", "--basetemp", str(tmp_path / "base"), str(tmp_path)]
@@ -57,5 +57,5 @@ def test_a_full_disk_changes_no_exit_status_and_the_next_run_archives_what_faile
 
 
 def _some(places: list[int], count: int) -> list[int]:
-    """So many of them, evenly spread."""
+    """Return `count` of the places, evenly distributed."""
     return [places[(2 * at + 1) * len(places) // (2 * count)] for at in range(count)]

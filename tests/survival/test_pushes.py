@@ -1,4 +1,4 @@
-"""Four CI jobs push at once while one is killed and another makes the pages; `make survive` has 50 rounds.
+"""Four CI jobs push at once while one is killed and another makes the pages; `make survive` runs 50 rounds.
 
 The jobs are the recipes of `ci`; that for job arrays shares a folder instead.
 """
