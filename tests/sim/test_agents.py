@@ -1,4 +1,4 @@
-"""The sample's agents ask the wiki that a real failure filled, archive what they found, and never wait or break."""
+"""The sample's agents ask the wiki after a real failure, archive their findings, and never wait or fail."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from .harness import Archive, environment, missing
 SAMPLE = Path(__file__).parents[2] / "sample_tb"
 SIMULATOR = next((name for name in ("icarus", "verilator") if not missing(name)), None)
 FAILURE = ("error_class: sim_error", "failure_subtype: timeout", "primary: no answer on bvalid after 2 us")
-"""What an analyser of logs would hand on."""
+"""The input that a log analyser would pass on."""
 
 pytestmark = [
     pytest.mark.sim,
@@ -41,7 +41,7 @@ def run(folder: Path, *words: str, **variables: str) -> subprocess.CompletedProc
 
 @pytest.fixture(scope="module")
 def filled(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The sample after a run in which the FIFO lost a word."""
+    """Return the sample after a run in which the FIFO lost a word."""
     folder = tmp_path_factory.mktemp("agents") / "sample_tb"
     shutil.copytree(SAMPLE, folder, ignore=shutil.ignore_patterns("sim_build*", "__pycache__", ".agent"))
     (folder / ".agent").mkdir()
@@ -52,7 +52,7 @@ def filled(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def sample(filled: Path, tmp_path: Path) -> Path:
-    """A copy of its own."""
+    """Return a new copy of the sample."""
     shutil.copytree(filled, tmp_path / "sample_tb", ignore=shutil.ignore_patterns("sim_build*"))
     return tmp_path / "sample_tb"
 

@@ -1,4 +1,4 @@
-"""What terminal and page print as command gives the same cause, pasted into a fresh clone with a bare environment."""
+"""The command on terminal and page gives the same cause in a new clone with a minimal environment."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 pytestmark = [pytest.mark.sim, pytest.mark.timeout(1800)]
 
 INSIDE = "blocks/outcomes"
-"""Where the project stands in its repository."""
+"""Folder of the project in its repository."""
 NATIVE = ("-p", "cocotb_tools._pytest.plugin", "--cocotb-simulator=icarus")
 ONE_A_FLOW: Mapping[str, tuple[str, Sequence[str]]] = {
     "R": ("ghdl", ("outcomes/test_runner.py::test_fatal", "--timeout", "100")),
@@ -33,7 +33,7 @@ ONE_A_FLOW: Mapping[str, tuple[str, Sequence[str]]] = {
     "M": ("icarus", ("test_fatal",)),
     "P": ("icarus", ("outcomes/test_plain.py::test_assert",)),
 }
-"""For each flow a simulator and what runs from the folder above the project; of flow M what `regress.py` runs."""
+"""For each flow a simulator, and what to run from the folder above the project; for flow M, what `regress.py` runs."""
 
 
 def git(folder: Path, *words: str) -> None:
@@ -42,7 +42,7 @@ def git(folder: Path, *words: str) -> None:
 
 
 def origin(shared: Path) -> Path:
-    """Return the repository that holds the project."""
+    """Return the repository with the project."""
     folder = shared / "origin"
     with FileLock(folder.with_suffix(".lock")):
         if not folder.exists():
@@ -56,7 +56,7 @@ def origin(shared: Path) -> Path:
 
 
 def clone(shared: Path, folder: Path) -> Path:
-    """Return a fresh clone."""
+    """Return a new clone."""
     shutil.rmtree(folder, ignore_errors=True)
     git(shared, "clone", "-q", str(origin(shared)), str(folder))
     return folder
@@ -76,7 +76,7 @@ def on_page(folder: Path, cause: Cause) -> str:
         text = path.read_text(encoding="utf-8")
         if f"fingerprint: {cause.fingerprint}" in text.replace('"', ""):
             return pasted.on_page(text)
-    # What only the environment did has no page of its own.
+    # A cause in the environment alone has no page.
     command = cause.command
     assert command is not None
     words = [
@@ -88,15 +88,15 @@ def on_page(folder: Path, cause: Cause) -> str:
 
 
 def paste(line: str, folder: Path, here: str, *, flow: str, cause: Cause, simulator: str | None) -> Record:
-    """Run a command as a user pastes it, with a bare environment, and return what it gave.
+    """Run a command with a minimal environment, and return the causes.
 
     Args:
         line: The command.
         folder: The clone.
-        here: Where the user stands in it.
-        flow: That of the cause; a Makefile's output is archived afterwards.
-        cause: What it is to give.
-        simulator: The one that must be on the path.
+        here: Current folder in the clone.
+        flow: Flow of the cause; a Makefile's output is archived afterwards.
+        cause: The expected cause.
+        simulator: The simulator on the path.
     """
     env = pasted.bare(simulator)
     call = pasted.paste(line, folder / here, env)
@@ -142,14 +142,14 @@ def test_the_printed_command_gives_the_same_cause_wherever_it_is_pasted(
     told: dict[str, Any] = {"flow": flow, "cause": cause, "simulator": simulator}
     assert not complaint(commands[0], cause, paste(commands[0], first, user, **told))
     line = on_page(folder, cause)
-    # Of the other flows the table below pastes it.
+    # The table below tests the other flows.
     for place in {"P": (".", f"{INSIDE}/rtl"), "M": (f"{INSIDE}/rtl",)}.get(flow, ()):
         again = paste(line, clone(shared, tmp_path / "again"), place, **told)
         assert not complaint(line, cause, again)
 
 
 def test_cocotb_s_plugin_that_a_conftest_loads_is_there_in_the_simulator_too(tmp_path: Path) -> None:
-    """Where one name is a part of another the pytest in the simulator has arguments of its own."""
+    """If one name is a part of another, the pytest in the simulator gets other arguments."""
     if reason := missing("icarus"):
         pytest.skip(reason)
     folder = tmp_path / "repository" / INSIDE
@@ -177,10 +177,10 @@ def test_cocotb_s_plugin_that_a_conftest_loads_is_there_in_the_simulator_too(tmp
     shutil.rmtree(made / ".agent")
     again = paste(line, tmp_path / "repository", INSIDE, flow="N", cause=cause, simulator="icarus")
     assert not complaint(line, cause, again)
-    assert again.totals["passed"] == 0  # the other test is left out
+    assert again.totals["passed"] == 0  # the other test is deselected
 
 
-# All of the table
+# The whole table
 
 
 FURTHER = [name for name, session in sessions().items() if session.simulator != "verilator"]
@@ -211,7 +211,7 @@ def _complaints(shared: Path, tmp_path: Path, folder: Path, session: Session, re
                 yield f"{cause.label} {cause.primary!r} has neither a command nor a reason"
             continue
         line = on_page(folder, cause)
-        # From the root and from a folder in it by turns: each is a simulation.
+        # Alternately from the root and from a folder in it, since each takes a simulation.
         here = (".", f"{INSIDE}/rtl")[number % 2]
         clone(shared, tmp_path / "again")
         again = paste(line, tmp_path / "again", here, flow=session.flow, cause=cause, simulator=session.simulator)

@@ -1,4 +1,4 @@
-"""Each page of a flow and the tutorial: the files are written, the commands run, and they print what the page shows."""
+"""The commands on the pages of the flows and the tutorial print what the pages show."""
 
 from __future__ import annotations
 

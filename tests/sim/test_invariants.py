@@ -1,4 +1,4 @@
-"""What holds over all kinds: one cause is one page for ever, and the wiki never disturbs the run."""
+"""Properties for all kinds of failures: a cause has one page, and the wiki never disturbs the run."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ SEEDS = {
 AT = re.compile(r"^[\d.]+ns ")
 FLOWS = pytest.mark.parametrize("flow", [pytest.param("runner", marks=pytest.mark.further_mode), "native"])
 FLOOD_MB = int(os.getenv("DVWIKI_TEST_FLOOD_MB", "100"))
-"""Megabytes that a test prints, more than may be kept; 1024 for the whole of the promise."""
+"""Megabytes that a test prints, more than are kept; 1024 for a full test."""
 MORE_MEMORY_MB = 50
 OWNED_KEYS = re.compile(
     r"^(id|error_class|failure_subtype|fingerprint|fingerprint_aliases|aliases|confidence|first_seen|last_updated"
@@ -45,17 +45,17 @@ OWNED_REGION = re.compile(r"(dvwiki:begin .*?-->).*?(<!--[^>]*?dvwiki:end )", re
 
 @pytest.fixture
 def project(tmp_path: Path) -> Project:
-    """The project of the outcomes, in a folder of its own."""
+    """Return a new copy of the project of the outcomes."""
     return Project.copy("outcomes", tmp_path / "project")
 
 
 def of_session(shared: Path, name: str) -> Archive:
-    """What a session of the outcomes left behind in the default capture mode."""
+    """Return the results of a session of the outcomes in the default capture mode."""
     return Archive(run_once(shared, sessions()[name], "default").folder / ".agent")
 
 
 def notes(call: Call, text: str) -> list[str]:
-    """The lines of the plugin's section that contain a text."""
+    """Return the lines of the plugin's section that contain a text."""
     section = call.output.partition(" dvwiki ")[2]
     return [line for line in section.splitlines() if text in line]
 
@@ -151,7 +151,7 @@ def test_hand_edits_survive_the_next_run_byte_for_byte(project: Project, flow: s
 
 
 def _edited(page: bytes, name: str) -> bytes:
-    """A page after a person: an unknown key with a comment, a changed status, text, a section of their own."""
+    """Return a page with a person's edits: an unknown key with a comment, a changed status, text, a new section."""
     text = page.decode("utf-8")
     assert text.startswith("---\n"), name
     text = text.replace("---\n", "---\njira:   'FV-12'   # see the review — Käthe\n", 1)
@@ -163,7 +163,7 @@ def _edited(page: bytes, name: str) -> bytes:
 
 
 def _peoples(page: bytes) -> str:
-    """What belongs to people: all but the owned keys and what stands in owned regions."""
+    """Return the parts of a page that belong to people: all except owned keys and owned regions."""
     text = page.decode("utf-8")
     end = text.index("\n---\n", 4)
     return OWNED_KEYS.sub("", text[:end]) + OWNED_REGION.sub(r"\1\2", text[end:])
@@ -335,7 +335,7 @@ def test_a_flood_costs_little_memory_and_keeps_its_cause(project: Project, captu
 
 
 def _peak_mb(project: Project, *args: str) -> float:
-    """The most memory that pytest or its simulator had at one time."""
+    """Return the peak memory of pytest or its simulator."""
     measure = (
         "import resource, subprocess, sys\n"
         "subprocess.call(sys.argv[1:], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)\n"

@@ -1,4 +1,4 @@
-"""Failures keep their names in the flows beside cocotb's own: cocotb-test, make through subprocess, shared folders.
+"""Failures keep their labels in other flows: cocotb-test, make called by subprocess, shared folders.
 
 The outcome table is told by `test_outcomes`; here stands what is special about each flow.
 """
@@ -43,11 +43,11 @@ COCOTB_TEST = {
     "test_needs_build": ("compile_error/syntax_error", "rtl/broken.sv:6: syntax error"),
     "test_needs_build_too": ("compile_error/syntax_error", "rtl/broken.sv:6: syntax error"),
 }
-"""By test what each failure must come out as, whatever the mode."""
+"""Expected label of each test's failure, in every mode."""
 
 
 def found(record: Record) -> dict[str, tuple[str, str]]:
-    """Label and first cause of each failing test, by its name without the module."""
+    """Return label and first cause of each failing test, by its name without the module."""
     return {
         test.nodeid.partition("::")[2]: (cause.label, cause.primary) for cause in record.causes for test in cause.tests
     }
@@ -75,7 +75,8 @@ def test_cocotb_test_tells_every_cause_in_every_mode(tmp_path: Path, mode: tuple
     call = project.run(*mode, "test_cocotb_test.py")
     record = project.archive.record
     assert_found(record, COCOTB_TEST)
-    assert len(record.causes) == 9, call.output  # the three builds of one broken file are one cause, as is the fatal
+    # The three builds of one broken file are one cause, and the fatal is another.
+    assert len(record.causes) == 9, call.output
     assert record.totals["passed"] == 4
     assert {test.simulator for cause in record.causes for test in cause.tests} == {"icarus"}
 
@@ -94,7 +95,7 @@ def test_a_make_that_a_test_runs_is_read_as_cocotb_s_own_flow(tmp_path: Path) ->
             "test_make[quiet_bench-broken]": COCOTB_TEST["test_broken"],
         },
     )
-    # The results file knows the picoseconds that the log rounds away: it was found, though nobody named it.
+    # Only the results file has the picoseconds, so it was found without being named.
     times = {test.nodeid.rpartition("::")[2]: test.sim_time for cause in record.causes for test in cause.tests}
     assert times["missing_signal"] == "24.001 ns"
 
@@ -110,7 +111,7 @@ def test_a_make_behind_a_shell_or_a_limit_is_read_like_one_that_is_called(
     names = ("mismatch", "missing_signal", "never_ready")
     items = ("test_wrapped[timeout]", "test_wrapped[env]", "test_shell[script]")
     cut = ("tool_error/cut_short", "was killed by signal 15 (SIGTERM) while running in_flight")
-    # Whether the test that never started is told depends on how far the simulator comes before it dies.
+    # Whether the test that never started is reported depends on how far the simulator gets before it dies.
     told = {test.nodeid.rpartition("/")[2] for cause in record.causes for test in cause.tests}
     followers = {name: cut for name in ("test_limit[limit]::not_started",) if any(name in each for each in told)}
     assert_found(
@@ -148,7 +149,7 @@ def test_runners_that_share_an_item_or_a_folder_keep_apart(tmp_path: Path) -> No
     tests = {test.nodeid.partition("::")[2]: test for cause in record.causes for test in cause.tests}
     assert [tests[f"test_seeds[{seed}]::mismatch"].seed for seed in (1, 2, 3)] == ["1", "2", "3"]
     assert [tests[f"test_all_seeds_then_verdict::mismatch{n}"].seed for n in ("", "#2")] == ["11", "12"]
-    # A build has neither seed nor time: those of the simulation before it are not its own.
+    # A build has neither seed nor time; it must not get those of the simulation before it.
     broken = tests["test_pass_then_broken"]
     assert (broken.seed, broken.sim_time) == (None, None)
     assert record.totals["passed"] == 2

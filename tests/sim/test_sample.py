@@ -1,4 +1,4 @@
-"""The sample testbench passes without faults, and each fault gives the failure that it stands for.
+"""The sample testbench passes without faults, and each fault gives its documented failure.
 
 Judged by the results files and the output of the simulator, without the plugin.
 """
@@ -27,14 +27,14 @@ NOT_ON_VERILATOR: frozenset[str] = FAULTS_MODULE["NOT_ON_VERILATOR"]
 
 @dataclass(frozen=True)
 class Fault:
-    """What one fault leads to."""
+    """The effect of one fault."""
 
     item: str
-    """The pytest item that fails, below `tests/`."""
+    """The failing pytest item, below `tests/`."""
     failed: tuple[str, ...]
-    """The cocotb tests that fail in it; none where there is no simulation."""
+    """The cocotb tests that fail in it; empty if there is no simulation."""
     evidence: str
-    """A regular expression that output and results file together match."""
+    """A regular expression for output and results file together."""
 
 
 FAULTS = {
@@ -93,7 +93,7 @@ FAULTS = {
 
 @dataclass(frozen=True)
 class Sample:
-    """A copy of the sample and the simulator that it runs on."""
+    """A copy of the sample, with its simulator."""
 
     folder: Path
     simulator: str
@@ -101,7 +101,7 @@ class Sample:
     def run(
         self, item: str = "", *options: str, faults: str = "", **variables: str
     ) -> subprocess.CompletedProcess[str]:
-        """Runs one pytest item, or all, with further options and environment variables."""
+        """Run one pytest item, or all, with further options and environment variables."""
         foreign = ("COVERAGE_", "PYTEST_", "COCOTB_", "DVWIKI_")
         environment = {name: value for name, value in os.environ.items() if not name.startswith(foreign)}
         return subprocess.run(
@@ -115,14 +115,14 @@ class Sample:
         )
 
     def results(self, item: str) -> Path:
-        """The results file that cocotb left last for a pytest item."""
+        """Return the newest results file of cocotb for a pytest item."""
         name = item.rpartition(":")[2].replace("[", "[[]")
         found = self.folder.glob(f"sim_build/*/{name}.result.xml")
         return max(found, key=lambda path: path.stat().st_mtime_ns)
 
 
 def cases_in(results: Path) -> tuple[set[str], set[str]]:
-    """Names of the cocotb tests in a results file: those that passed and those that failed."""
+    """Return the names of the passed and of the failed cocotb tests in a results file."""
     passed: set[str] = set()
     failed: set[str] = set()
     for case in ET.parse(results).iter("testcase"):  # noqa: S314 - the file is this test's own
@@ -130,7 +130,7 @@ def cases_in(results: Path) -> tuple[set[str], set[str]]:
     return passed, failed
 
 
-# Where there is Icarus, the demo plays the sample on Verilator, in the checks of a change.
+# If Icarus is installed, the checks of a change run the sample on Verilator in the demo.
 VERILATOR = [pytest.mark.slow, *([pytest.mark.further_mode] if shutil.which("iverilog") else [])]
 
 

@@ -1,4 +1,4 @@
-"""What terminal, page, prompt and index say of fixes, commits, counts, causes, origins and commands is true."""
+"""What terminal, page, prompt and index say about fixes, commits, counts, causes, origins and commands are true."""
 
 from __future__ import annotations
 
