@@ -65,7 +65,7 @@ SIGNATURES = {
         "pattern_context_tokens bug_context_tokens coverage_context_tokens summary_context_tokens tokenizer ip_types"
     ),
 }
-"""What agent systems call by these names; parameters beyond them have to come behind and be optional."""
+"""Names that agent systems call; further parameters must follow and be optional."""
 
 
 @pytest.mark.parametrize("path", SIGNATURES)

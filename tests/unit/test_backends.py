@@ -1,4 +1,4 @@
-"""The ways to search are found by name; another package adds its own, and a name that is none says what there is."""
+"""Search backends are found by name; packages can add some, and the error for an unknown name lists all."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class First(WikiSearchIndex):
 
 @pytest.fixture
 def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """An installed package that gives the searches `first` and `broken`."""
+    """Install a package with the search backends `first` and `broken`."""
     site = tmp_path / "site"
     entries = "first = dvwiki_first:First\nbroken = dvwiki_first:Missing\nbm25 = dvwiki_first:First"
     install(site, f"[dvwiki.search]\n{entries}\n", dvwiki_first=MODULE)

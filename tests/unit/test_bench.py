@@ -1,4 +1,4 @@
-"""The benchmark of agents fits the sample testbench, and its rule finds what a commit changed."""
+"""The benchmark of agents fits the sample testbench, and its scripted agent finds the changes of a commit."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The files for CI systems have the form that these systems ask for, and the scripts are ones that a shell can read."""
+"""The files for CI systems have the required form, and their scripts are valid for a shell."""
 
 from __future__ import annotations
 

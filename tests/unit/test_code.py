@@ -1,4 +1,4 @@
-"""Rules for the code that no linter knows."""
+"""Rules for the code that no linter checks."""
 
 import ast
 import re

@@ -1,4 +1,4 @@
-"""What `--dvwiki-commit` puts into a commit, and that nothing else of the repository moves."""
+"""`--dvwiki-commit` commits the right files, and changes nothing else in the repository."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def git(root: Path, *arguments: str, check: bool = True) -> str:
 
 @pytest.fixture
 def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Layout:
-    """A repository with a source that is committed, one that is staged, and one that is edited; a run is archived."""
+    """Return a repository with a committed, a staged and an edited source, and an archived run."""
     for role in ("AUTHOR", "COMMITTER"):
         monkeypatch.delenv(f"GIT_{role}_NAME", raising=False)
     git(tmp_path, "init", "-q", "-b", "main")
@@ -50,7 +50,7 @@ def committed(place: Layout, branch: str = "HEAD", task: str = TASK) -> Committe
 
 
 def state(place: Layout) -> list[str]:
-    """All that a commit must leave as it is: what is staged and edited outside of `.agent`, byte for byte."""
+    """Return what a commit must not change: staged and edited files outside of `.agent`, byte for byte."""
     others = ("--", ".", ":(exclude).agent")
     return [git(place.root, "diff", *how, "--binary", *others) for how in (("--cached",), ())]
 

@@ -1,4 +1,4 @@
-"""The documentation says what its sources say, and its links lead somewhere."""
+"""The documentation agrees with its sources, and its links work."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ MARKDOWN = MarkdownIt("gfm-like", {"linkify": False})
 
 
 def links(page: Path) -> list[str]:
-    """Where the links of a page lead to, without anchors."""
+    """Return the targets of a page's links, without anchors."""
     inline = (token for token in MARKDOWN.parse(page.read_text(encoding="utf-8")) if token.type == "inline")
     targets = [child.attrs["href"] for token in inline for child in token.children or () if child.type == "link_open"]
     return [path for target in targets if (path := str(target).partition("#")[0])]
@@ -144,5 +144,5 @@ def test_the_examples_for_contributors_can_be_used() -> None:
     (tool,) = (token.content for token in fences if token.info == "python")
     check_pattern(yaml.safe_load(pattern)[0], name="icarus.yaml", position=1, subtypes=load_subtypes())
     names: dict[str, object] = {}
-    exec(tool, names)  # noqa: S102  # the project's own text
+    exec(tool, names)  # noqa: S102  # text of this project
     assert isinstance(names["TOOL"], Tool)

@@ -1,4 +1,4 @@
-"""Expressions that people give are decided by RE2: in linear time, and on ASCII as `re` decides them."""
+"""RE2 matches the expressions of users in linear time, and on ASCII like `re`."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ SOURCES = st.recursive(
     max_leaves=4,
 )
 LINES = st.text(st.sampled_from("abAB01_ .-x:\t(["), min_size=1, max_size=12) | st.text(
-    # Without a line feed, and the vertical tab, which `\s` of `re` takes.
+    # Without line feed and vertical tab, which `\s` of `re` matches.
     st.characters(min_codepoint=0, max_codepoint=0x7E, exclude_characters="\n\x0b"),
     min_size=1,
     max_size=12,
@@ -49,12 +49,12 @@ def test_on_lines_of_ascii_re2_finds_what_re_finds(source: str, ignore_case: boo
     ours = given(source).search(line)
     assert (ours and ours.start) == (theirs and theirs.start())
     if ours and theirs and "*" not in source and "(?:" not in source:
-        # What a group that may match nothing, and is repeated, holds at the end is a matter of taste.
+        # Engines may differ in the final value of a repeated group that can be empty.
         assert ours.groups == {name: text for name, text in theirs.groupdict().items() if text is not None}
 
 
 def test_the_built_in_expressions_find_the_same_by_either() -> None:
-    """They are written by the same contract as those of people, and stand for real ones."""
+    """They follow the same rules as those of users, and represent real ones."""
     rng = random.Random(5)
     patterns = [each for each in load_registry() if each.examples]
     lines = [line for each in patterns for line in each.examples if line.isascii() and "\n" not in line]
@@ -107,7 +107,7 @@ def test_what_re2_refuses_is_told_with_the_construct_and_a_rewrite(source: str, 
     "source", ["(a+)+$", "(a|aa)+$", r"(\w+\s*)+:$", "(?:a*)*b", "a.*a.*a.*a.*b", "(.*)(.*)(.*)x$"]
 )
 def test_no_expression_takes_more_than_linear_time(source: str) -> None:
-    """`re` does not come back from the first of them."""
+    """With `re`, the first of them would never finish."""
     long = "a" * (LONGEST - 1) + "!"
     assert seconds(lambda: given(source).search(long)) < 0.5
     assert seconds(lambda: glob("*a" * 30 + "b").search(long)) < 0.5
@@ -142,7 +142,7 @@ def test_a_glob_has_two_special_characters(wanted: str, text: str, holds: bool) 
 
 
 def test_no_built_in_expression_repeats_a_group_possessively() -> None:
-    """Before Python 3.11.5 such a group fails to match where its own text can be divided in two ways."""
+    """Before Python 3.11.5, such a group fails to match if its text can be split in two ways."""
     package = Path(pytest_dvwiki.__file__).parent
     possessive = re.compile(r"(?<!\\)\)(?:[*+?]|\{\d*,?\d*\})\+|(?<!\\)\(\?>")
     texts = {path: path.read_text(encoding="utf-8") for path in package.rglob("*.py")}

@@ -1,4 +1,4 @@
-"""Packages that extend the project are found, and an environment without any is told so without reading them all."""
+"""Packages that extend the project are found; if there are none, not all packages are read."""
 
 from __future__ import annotations
 

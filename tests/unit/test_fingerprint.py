@@ -1,4 +1,4 @@
-"""The identity of a cause: the same over everything that changes from run to run, another one for another check."""
+"""The identity of a cause does not depend on values that change from run to run, and differs for another check."""
 
 from __future__ import annotations
 
@@ -257,7 +257,7 @@ def test_a_cause_without_a_word_that_was_masked_keeps_its_fingerprint() -> None:
 def test_the_longest_line_is_masked_in_linear_time(unit: str) -> None:
     line = (unit * LONGEST)[:LONGEST]
     short, long = (min(seconds(partial(mask, line[:size])) for _ in range(3)) for size in (LONGEST // 8, LONGEST))
-    # Eight times the characters; an expression that looks at each of them twice over needs 64 times as long.
+    # Eight times the characters; a quadratic expression needs 64 times as long.
     assert long < 24 * short + 0.05
     assert len(mask(line)) <= 2 * len(line)
 

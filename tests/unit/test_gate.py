@@ -1,4 +1,4 @@
-"""What the gate decides on failures, by what was on record before the run."""
+"""The gate's decisions on failures, from the records before the run."""
 
 from __future__ import annotations
 

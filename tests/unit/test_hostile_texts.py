@@ -1,4 +1,4 @@
-"""What others wrote stays a quotation in prompts, MCP answers, pages, reports and what the skill's commands print."""
+"""Foreign texts stay quoted in prompts, MCP answers, pages, reports and the output of the skill's commands."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def name(number: int) -> str:
 
 
 def project(root: Path, texts: tuple[str, ...]) -> Layout:
-    """A project with a cause for each text, in its log line, its names of tests and files, and its commits."""
+    """Return a project with a cause for each text: in log lines, names of tests and files, and commits."""
     place = layout(root)
     causes = [
         occurrence(
@@ -97,12 +97,12 @@ def hostile(tmp_path_factory: pytest.TempPathFactory) -> Layout:
 
 @pytest.fixture(scope="module")
 def plain(tmp_path_factory: pytest.TempPathFactory) -> Layout:
-    """The same with the words alone."""
+    """Return the same project with the words alone."""
     return project(tmp_path_factory.mktemp("plain"), PLAIN)
 
 
 def quoted_alone(text: str) -> None:
-    """Check that the words stand in code alone, and that nothing acts there either."""
+    """Check that the words are only in code, and that nothing in the code takes effect."""
     assert _CONTROL.search(text) is None
     assert not re.search(r"<\|\w+\|>|\{\{ ?[A-Z_]+ ?\}\}", text)
     assert set(_WORD.findall(text))
@@ -160,11 +160,11 @@ def test_commands_of_the_skill(
 
 
 _SHOWN = {"text", "text_special", "softbreak", "code_inline", "fence"}
-"""Tokens that show text as it is."""
+"""Tokens that show text unchanged."""
 
 
 def structure(text: str) -> Counter[str]:
-    """Return the tokens of a Markdown text that act, after a check that no word of a hostile text is in a link."""
+    """Return the Markdown tokens that take effect, and check that no word of a hostile text is in a link."""
     assert _CONTROL.search(text) is None
     found: Counter[str] = Counter()
     for token in MarkdownIt("commonmark").enable("table").parse(text):
@@ -175,7 +175,7 @@ def structure(text: str) -> Counter[str]:
 
 
 def test_pages(hostile: Layout, plain: Layout) -> None:
-    """Pages have the structure, keys and regions that they have with harmless texts."""
+    """Pages have the same structure, keys and regions as with harmless texts."""
     files = [*sorted((hostile.wiki / "bugs").glob("RTL*")), hostile.wiki / "index.md", hostile.wiki / "log.md"]
     assert len(files) == len(HOSTILE) + 2
     for file in files:

@@ -1,4 +1,4 @@
-"""Licences, limits, hosts and file systems: their failures count against no test."""
+"""Failures of licences, limits, hosts and file systems count against no test."""
 
 from __future__ import annotations
 
@@ -139,7 +139,7 @@ def test_the_terminal_shows_them_apart(tmp_path: Path) -> None:
 
 
 def test_a_run_that_was_killed_is_neither_brought_nor_fixed_by_commits(tmp_path: Path) -> None:
-    """A run that hung and a sound one that somebody ended look the same."""
+    """A run that hung and a good one that a person ended look the same."""
     ended = Excerpt(source="run", lines=((1, "run was killed while running test_a"),))
     run(tmp_path, 1, results=(passed("test_a"),))
     killed = run(tmp_path, 2, replace(failure("test_a", ""), excerpts=(ended,)))

@@ -1,4 +1,4 @@
-"""What `make test` leaves out is run by another target."""
+"""Another target runs each test that `make test` omits."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A test whose name holds a secret is run again without its parameters, or the reason why not is told."""
+"""If a test's name has a secret, its command omits the parameters, or a reason explains why there is none."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""From failures to a record: the origin knows what changed since the test last passed, and what people decided."""
+"""From failures to a record: the origin considers the changes since the last pass, and people's verdicts."""
 
 from __future__ import annotations
 
@@ -47,12 +47,12 @@ def project(folder: Path) -> Path:
 
 
 def change(root: Path, *files: str) -> None:
-    """Commits a change of each file."""
+    """Commit a change of each file."""
     commit(root, "wire more;\n", *files)
 
 
 def commit(root: Path, text: str, *files: str) -> None:
-    """Commits files to which a text is added."""
+    """Add a text to files, and commit them."""
     for name in files:
         file = root / name
         file.parent.mkdir(parents=True, exist_ok=True)
@@ -73,7 +73,7 @@ def run(
     reads: Mapping[str, tuple[str, ...]] | None = None,
     icarus: str | None = None,
 ) -> dict[str, Origin]:
-    """Archives a run in which these tests fail and the others pass; gives the origins by test."""
+    """Archive a run in which these tests fail and the others pass; return the origins by test."""
     moment = f"2026-11-21T{number:02d}:00:00Z"
     failures = tuple(
         Failure(
@@ -334,7 +334,7 @@ def test_a_change_that_was_undone_says_nothing_of_the_fault_that_the_check_repor
 
 
 def test_no_seed_is_named_where_none_can_change_the_cause(root: Path) -> None:
-    """That the design's files have other names now does not make the wrong path in the makefile the design's fault."""
+    """New names of the design's files do not make a wrong path in the makefile a fault of the design."""
     run(root, 1, seed="1")
     change(root, "rtl/fifo.sv")
     missing = "make: *** No rule to make target 'rtl/queue.sv', needed by 'sim'."
@@ -361,7 +361,7 @@ def test_of_a_range_in_which_both_sides_changed_the_part_since_the_last_pass_is_
 
 
 def test_a_cause_that_returns_has_the_origin_of_the_change_it_came_back_with(root: Path) -> None:
-    """Enough passes with other seeds show that it was absent, although no seed of them fails now."""
+    """Enough passes with other seeds show that it was absent, although none of these seeds fails now."""
     for number in range(1, 4):
         run(root, number, TEST, seed=str(number))
     change(root, "rtl/fifo.sv", "tb/sb.sv")
@@ -482,7 +482,7 @@ def count_calls(monkeypatch: pytest.MonkeyPatch, of: type, name: str, asked: lis
 
 
 def test_of_many_tests_of_a_cause_each_question_is_asked_once(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Each test asked for all tests of its cause: a repaired build of 2,000 tests took 17 seconds to tell."""
+    """Each test once asked for all tests of its cause; for a repaired build of 2,000 tests that took 17 seconds."""
     tests = [TEST, *(f"tests/test_fifo.py::test_fifo::other{number}" for number in range(50))]
     run(root, 1, *tests, report="%Error: rtl/fifo.sv:3:1: syntax error, unexpected endmodule")
     change(root, "rtl/fifo.sv")
@@ -503,7 +503,7 @@ def test_of_many_tests_of_a_cause_each_question_is_asked_once(root: Path, monkey
 def test_a_cause_whose_statement_prints_forty_names_is_summed_up_once(
     root: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Each name is a fingerprint, for each of which all others were read: 1,500 names took minutes."""
+    """Each name is a fingerprint, and each once read all others; 1,500 names took minutes."""
     tests = [f"tests/test_alu.py::test_alu::test_{first}{second}" for first in "ghijk" for second in "lmnopqrs"]
     report = "UVM_ERROR sb.sv(210) @ 1250: uvm_test_top.env.sb [SCBD] operation NAME expected 12 got 13"
     asked: list[str] = []
@@ -552,7 +552,7 @@ def test_a_pass_with_the_seed_that_failed_proves_nothing_where_the_seed_does_not
 
 
 def test_each_failure_with_stimulus_that_no_seed_decides_counts(tmp_path: Path) -> None:
-    """Three runs that drew their stimulus anew and failed are three failures, as with three seeds."""
+    """Three failing runs with newly drawn stimulus are three failures, as with three seeds."""
     cases = (("seeds", "1239", ""), ("draws", "4449", "tb/gen.py"), ("seed", "4449", ""))
     of_seeds, of_draws, of_one_seed = (
         mended(project(tmp_path / name), seeds, unseeded).needed for name, seeds, unseeded in cases

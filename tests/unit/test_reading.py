@@ -1,4 +1,4 @@
-"""Only regular files of bounded size are read, and what is said of any other names it and what to do."""
+"""Only regular files of bounded size are read; the error for any other names it and says what to do."""
 
 from __future__ import annotations
 

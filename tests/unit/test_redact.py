@@ -1,4 +1,4 @@
-"""Nothing secret and nothing that does not print leaves a process."""
+"""No secrets and no unprintable characters leave a process."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What detect-secrets knows of the formats of tokens is masked here as well, and it finds no secret in the rules."""
+"""All token formats of detect-secrets are masked here, and it finds no secret in the rules."""
 
 from __future__ import annotations
 
@@ -37,11 +37,11 @@ UNFIT = {
         "secret_key: " + "00112233445566778899aabbccddeeff0011223344556677" + " expected 0x12",
     ),
 }
-"""Detectors by a part of their expression that flag what a testbench prints, each with such a line."""
+"""Detectors that flag normal output of a testbench, by a part of their expression, each with such a line."""
 
 
 def _expressions() -> list[tuple[str, re.Pattern[str]]]:
-    """Of the detectors of formats; those of entropy and of key words flag every line of a testbench."""
+    """Return the expressions for formats; the detectors of entropy and keywords flag every line of a testbench."""
     found = []
     for module in pkgutil.iter_modules(plugins.__path__):
         for name, kind in inspect.getmembers(
@@ -94,9 +94,9 @@ SAMPLES = {
     "StripeDetector": ["sk_live_<mixed:24>", "rk_live_<mixed:24>"],
     "TwilioKeyDetector": ["AC<hex:32>", "SK<hex:32>"],
 }
-"""What each detector is for; a detector of a later version that stands in no table here is one to look at."""
+"""An example for each detector; a new version's detector without an example here needs a review."""
 NOT_LINES = ("PuTTY-User-Key-File-" + "2",)
-"""The first line of a file whose secret stands in others, which a rule here masks."""
+"""The first line of a file whose secret is in other lines, which a rule here masks."""
 
 
 @pytest.mark.parametrize("name", sorted({name for name, _ in EXPRESSIONS}))

@@ -1,4 +1,4 @@
-"""A secret that stands in any place of a run stands in nothing that the plugin writes or shows.
+"""A secret in any place of a run is in no output of the plugin.
 
 Each form of a secret is put into each place that can hold it, in a real session and a real repository; each place has a
 mark beside the secret, by which an output that shows the place is told. `docs/secrets.md` has the table, which
@@ -77,7 +77,7 @@ MARKS = {_mark(number): form for number, form in enumerate(FORMS)}
 
 
 def _is_name(text: str) -> bool:
-    """Whether a folder may be called so."""
+    """Return whether a folder can have this name."""
     return "/" not in text and "\n" not in text and len(text) < 200
 
 
@@ -97,7 +97,7 @@ def _strings(value: object) -> Iterator[str]:
 
 
 def _read(root: Path) -> dict[str, str]:
-    """What stands in the records and pages of a project, and in a prompt, as a reader sees it."""
+    """Return the texts in records, pages and a prompt of a project, as a reader sees them."""
     records = [path.read_text("utf-8") for path in (root / ".agent" / "tasks").rglob("*.yaml")]
     parsed = [text for content in records for document in yaml.safe_load_all(content) for text in _strings(document)]
     pages = [path.read_text("utf-8") for path in (root / ".agent" / "wiki").rglob("*.md")]
@@ -111,7 +111,7 @@ def _read(root: Path) -> dict[str, str]:
 
 
 def _session(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> dict[str, str]:
-    """The outputs of a session whose tests fail with a secret in logs, messages, values, names and folders."""
+    """Return the outputs of a session whose tests fail with a secret in logs, messages, values, names and folders."""
     monkeypatch.setenv("COLUMNS", "4000")
     monkeypatch.delenv("CI", raising=False)
     pytester.makeconftest(CONFTEST)
@@ -132,7 +132,7 @@ def _session(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> dict
 
 
 def _repository(root: Path) -> tuple[dict[str, str], list[tuple[str, ...]]]:
-    """A repository with a branch and a commit for each form: what is kept of their names and subjects."""
+    """Make a repository with a branch and a commit for each form; return the recorded names and subjects."""
     git(root, "init", "-q", "-b", "main")
     stream = ["commit refs/heads/main\nmark :9999\ncommitter a <a@example.com> 1700000000 +0000\ndata 4\nbase\n"]
     for number, (mark, form) in enumerate(MARKS.items(), 1):
@@ -149,7 +149,7 @@ def _repository(root: Path) -> tuple[dict[str, str], list[tuple[str, ...]]]:
     place = layout(root)
     branches = {}
     for mark, form in MARKS.items():
-        # A token of its own stands between any words, which a branch joins by dashes.
+        # A token is between other words, which a branch joins by dashes.
         text = form.text.replace(" ", "-") if form.rule in TOKENS else form.text
         if _is_branch(text):
             name = f"{mark}-branch/{text}"
@@ -164,7 +164,7 @@ def _repository(root: Path) -> tuple[dict[str, str], list[tuple[str, ...]]]:
 
 
 def _of_git(root: Path) -> dict[str, str]:
-    """The outputs of runs that name branches and commits."""
+    """Return the outputs of runs that name branches and commits."""
     branches, logs = _repository(root)
     subjects = [line for log in logs for line in log]
     threes = [tuple(subjects[at : at + 3]) for at in range(0, len(subjects), 3)]
@@ -204,11 +204,11 @@ _MARKS = {
 
 
 _RANDOM_DIGITS = re.compile(r"(?<=Z_)[0-9a-f]{6}\b|(?<=\[redacted-)[0-9a-f]{8}(?=\])")
-"""Digits of task ids and of hashes, which may hold a secret of two characters by chance."""
+"""Digits of task ids and hashes, which may contain a secret of two characters by chance."""
 
 
 def _leaks(form: Form, text: str) -> bool:
-    """Whether any line of a secret stands in a text; what only looks like a line of one does not count."""
+    """Return whether a text contains any line of a secret; text that only looks like one does not count."""
     text = _RANDOM_DIGITS.sub("", text)
     return any(part in text for part in form.secret.split("\n") if len(part) > 1 and "PRIVATE" not in part)
 
@@ -220,14 +220,14 @@ def _table(cells: dict[str, dict[str, str]]) -> str:
 
 
 def _cells(outputs: Iterable[dict[str, str]]) -> tuple[dict[str, dict[str, str]], list[str]]:
-    """For each form and place the outputs that show the place, and what of them shows the secret."""
+    """Return for each form and place the outputs that show the place, and those that show the secret."""
     cells: dict[str, dict[str, str]] = {}
     leaks: list[str] = []
     for shown in outputs:
         for mark, form in MARKS.items():
             own = cells.setdefault(form.name, dict.fromkeys(PLACES, ""))
             for output, text in shown.items():
-                # Only what stands behind a mark of its own: short secrets may be a part of another word.
+                # Only text after a mark: short secrets may be part of another word.
                 behind = [found[1] for found in re.finditer(rf"(?=({mark}[-_][^\n]*(?:\n[^\n]*)?))", text)]
                 leaks += [f"{form.name} in {output}: {each[:200]}" for each in behind if _leaks(form, each)]
                 for place in PLACES:
@@ -246,7 +246,7 @@ def test_no_secret_leaves_any_place(pytester: pytest.Pytester, monkeypatch: pyte
     folder.mkdir()
     cells, leaks = _cells([_session(pytester, monkeypatch), _of_git(folder)])
     assert not leaks
-    # A table of places that nothing shows would prove nothing.
+    # Places that no output shows would prove nothing.
     for name, own in cells.items():
         assert set("RPJ") <= set(own["assertion"]), (name, own)
         assert set("RJ") <= set(own["test id"]), (name, own)

@@ -1,4 +1,4 @@
-"""Rules for secrets mask what they are for, and nothing that a testbench, a test or a branch is called or prints."""
+"""Rules for secrets mask secrets, and no name or output of a testbench, test or branch."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def test_a_rule_masks_its_examples_and_leaves_its_counterexamples(rule: dict[str
 
 @pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule["id"])
 def test_each_rule_finds_a_secret_by_itself(rule: dict[str, object]) -> None:
-    """Else a rule whose secrets others find would be tested by these."""
+    """Otherwise the test of a rule might pass because of another rule."""
     (alone,) = (each for each in secret_rules.rules() if each.id == rule["id"])
     for form in (form for form in of_rules() if form.rule == rule["id"]):
         found = [form.text[first:last] for first, last in alone.parts(form.text)]
@@ -135,7 +135,7 @@ def _dump(draw: random.Random) -> str:
 
 
 def test_lines_of_a_testbench_keep_every_value() -> None:
-    """Of scoreboards, CRCs, key registers and dumps of memories."""
+    """Lines of scoreboards, CRCs, key registers and memory dumps."""
     draw = random.Random(11)
     lost = []
     for _ in range(4000):
@@ -149,7 +149,7 @@ def test_lines_of_a_testbench_keep_every_value() -> None:
 
 
 def _real_names() -> set[str]:
-    """Paths of installed packages, and the tests that these bring."""
+    """Return the paths of installed packages, and their tests."""
     folder = Path(sysconfig.get_path("purelib"))
     files = sorted(folder.rglob("*.py"))
     names = {path.relative_to(folder).as_posix() for path in files}
@@ -189,7 +189,7 @@ SHORT, LONG, STEEPEST, NOISE = 1000, 4000, 9, 0.0004
 
 
 def _hostile(rule: dict[str, object], length: int) -> list[str]:
-    """Lines of a length that a rule is slowest on: its own words and what its expression repeats, again and again."""
+    """Return lines of a length that are slow for a rule: its words and repeated parts, many times."""
     (alone,) = (each for each in secret_rules.rules() if each.id == rule["id"])
     own = [*alone.keywords[:3], *(sample[: len(sample) // 2] for sample in samples(rule)[:2])]
     fills = [
@@ -215,7 +215,7 @@ def _hostile(rule: dict[str, object], length: int) -> list[str]:
 
 
 def _growth(rule: secret_rules.SecretRule, short: str, long: str) -> float:
-    """How much longer a rule takes on the longer of two lines; 0 where that is too fast to tell."""
+    """Return the ratio of a rule's times on a long and a short line; 0 if they are too short to compare."""
     needed = seconds(lambda: list(rule.parts(long)))
     return needed / max(seconds(lambda: list(rule.parts(short))), 1e-7) if needed > NOISE else 0
 
@@ -227,7 +227,7 @@ def test_a_rule_takes_linear_time_on_a_line_of_4_kib(rule: dict[str, object]) ->
     for short, long in zip(_hostile(rule, SHORT), _hostile(rule, LONG), strict=True):
         growth = _growth(alone, short, long)
         if growth > STEEPEST:
-            # A busy machine may slow one measurement down, not all of them.
+            # A busy machine may slow one measurement, not all.
             growth = min(_growth(alone, short, long) for _ in range(5))
         if growth > STEEPEST:
             steep[long[:40]] = round(growth, 1)
@@ -236,7 +236,7 @@ def test_a_rule_takes_linear_time_on_a_line_of_4_kib(rule: dict[str, object]) ->
 
 @pytest.mark.parametrize("pair", ["token=ab ", "DB_PASS=abc1 ", "PASSWORD=1234 ", "{'key': 'deadbeef0123', 'n': 1}, "])
 def test_a_line_with_thousands_of_values_takes_linear_time(pair: str) -> None:
-    """As an assertion prints that compares two lists of dictionaries: each value was compared with the whole line."""
+    """Like an assertion on two lists of dictionaries; each value was once compared with the whole line."""
     assert seconds(lambda: redact(pair * 4000)) < 5
 
 

@@ -1,4 +1,4 @@
-"""Sentences of the capture are told from what tools wrote."""
+"""Sentences of the capture are distinguished from the output of tools."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One table gives every setting; a mistake names its place and the remedy."""
+"""One table has every setting; an error names its place and the remedy."""
 
 from __future__ import annotations
 
@@ -160,7 +160,7 @@ def test_the_wiki_is_never_the_project_itself(tmp_path: Path, folder: str) -> No
         ("wiki:\n  enabled: true", True),
         ("\ufeffwiki:\n  enabled: true\n", True),
         ("wiki:", False),
-        ("wiki:\n  tsak: x\n  enabled: true\n", True),  # who reads it then says what is wrong
+        ("wiki:\n  tsak: x\n  enabled: true\n", True),  # its reader reports the error
     ],
 )
 def test_the_project_file_switches_on(tmp_path: Path, text: str, *, on: bool) -> None:

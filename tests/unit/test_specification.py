@@ -1,4 +1,4 @@
-"""The tests of section 14 of the wiki's specification, under the names that it gives them.
+"""The tests of section 14 of the wiki's specification, under its names.
 
 Where the design differs on purpose, the test says so: numbers are counted from records, so what was counted up in a
 page there is a record more here; and no rule asks a model, so a failing one can break nothing.
@@ -67,7 +67,7 @@ def ingest_pattern(config: WikiConfig, task_id: str, llm: Any = None, subtype: s
 
 
 def counted(config: WikiConfig, hits: dict[str, int]) -> None:
-    """A wiki whose patterns were hit so often."""
+    """Return a wiki whose patterns have these numbers of hits."""
     for number in range(max(hits.values())):
         causes = (
             occurrence(f"{index:012x}", failure_subtype=name, primary=f"{name} in block {index}")
@@ -85,7 +85,7 @@ class TestWikiIngestService:
         assert "Added timescale" in page.read_text("utf-8")
 
     def test_ingest_pattern_updates_hit_count(self, config: WikiConfig) -> None:
-        """Each ingest is a record of its own, and `hit_count` their number: no page is a counter."""
+        """Each ingest is a record, and `hit_count` is their number: no page counts."""
         for number in range(3):
             ingest_pattern(config, f"cov_fix_{number:03}")
         page = config.wiki_dir / "patterns" / "missing_timescale.md"
@@ -115,7 +115,7 @@ class TestWikiIngestService:
         assert log.read_bytes() == before
 
     def test_ingest_failure_does_not_corrupt_wiki(self, config: WikiConfig) -> None:
-        """No rule asks the model, so one that fails is no failure; one of the disk leaves nothing half written."""
+        """No rule uses the model, so its failure has no effect; a failure of the disk leaves no half-written file."""
 
         class Broken:
             def __getattr__(self, name: str) -> object:
@@ -141,7 +141,7 @@ class TestExampleCalls:
     PAGES = Path(__file__).parent / "intake" / "specification"
 
     def same(self, config: WikiConfig, path: str, shown: str, *keys: str) -> str:
-        """Compares keys of a page with those that the specification shows, and gives the text of the page."""
+        """Compare keys of a page with those in the specification, and return the text of the page."""
         made, expected = metadata(config.wiki_dir / path), metadata(self.PAGES / shown)
         assert {key: made[key] for key in keys} == {key: expected[key] for key in keys}
         return (config.wiki_dir / path).read_text("utf-8")
@@ -186,7 +186,7 @@ class TestExampleCalls:
         assert metadata(config.wiki_dir / path)["filled_by_task"].startswith("cov_fix_001_coverage_")
 
     def test_session(self, config: WikiConfig) -> None:
-        """The reporter gives its report alone, as the example does."""
+        """The reporter passes only its report, as in the example."""
         report = (self.PAGES / "bugs" / "RTL_20260510_001.md").read_text()
         call = WikiIngestService(config).ingest_session(report, None, None, None, "regression_debug_042")
         (path,) = (page for page in asyncio.run(call).pages_created if page.startswith("bugs/"))
@@ -278,7 +278,7 @@ class TestBM25SearchIndex:
 
 
 def session(root: Path, number: int, message: str) -> Origin:
-    """One session of tests: a compiler reports a message, the failure is named and archived; gives its origin."""
+    """Run a session in which a compiler reports a message; name and archive the failure, and return its origin."""
     moment = f"2026-11-2{number}T08:00:00Z"
     nodeid = "tests/test_fifo.py::test_build"
     failure = Failure(
@@ -316,8 +316,8 @@ class TestWikiIntegration:
         assert "timescale" in prompt.partition("Fix: ")[2]
         third = session(tmp_path, 3, message)
         assert metadata(page)["hit_count"] == 2
-        # Phase B asks for 0.1 more with historical bugs. That the tool said the same before proves nothing: only
-        # what others found out raises the confidence, as a person's verdict does.
+        # Phase B requires 0.1 more with historical bugs. Earlier verdicts of the tool prove nothing; only other
+        # sources, such as a person's verdict, raise the confidence.
         assert third == first
         (bug,) = (config.wiki_dir / "bugs").glob("[RTU]*.md")
         text = bug.read_text("utf-8").replace("status: open", "status: confirmed")
@@ -327,7 +327,7 @@ class TestWikiIntegration:
         assert fourth.confidence >= first.confidence + 0.1
 
     def test_wiki_disabled_by_default_is_backward_compatible(self, pytester: pytest.Pytester) -> None:
-        """The minimal project is one without a word of the wiki: nothing is written, and prompts stay as they are."""
+        """The minimal project has no settings of the wiki: nothing is written, and prompts do not change."""
         pytester.makepyfile("def test_sum():\n    assert 1 + 1 == 3\n")
         (pytester.path / ".agent").mkdir()
         (pytester.path / ".agent" / "project.yaml").write_text("project:\n  name: fifo\n", "utf-8")
@@ -341,7 +341,7 @@ class TestWikiIntegration:
         assert PromptLoader(config, {"KNOWN_ERROR_PATTERNS": "the profile's"}).render(template) == "the profile's"
 
     def test_wiki_failure_does_not_crash_agent(self, pytester: pytest.Pytester) -> None:
-        """The reporter here is pytest: it reports, with the exit status of the tests, and says what was not written."""
+        """The reporter here is pytest: it exits with the status of the tests, and names the files that are missing."""
         pytester.makepyfile("def test_sum():\n    assert 1 + 1 == 3\n")
         (pytester.path / ".agent").write_text("a file where the wiki's folder should be\n", "utf-8")
         result = pytester.runpytest_subprocess("--dvwiki", "-p", "no:cacheprovider")

@@ -44,12 +44,12 @@ if TYPE_CHECKING:
 
 NAMES = [f"{letter}" * 12 for letter in "abcdef"]
 SHARED = (Regressed, Seen, FixedBy, Accepted, Came, Unseeded)
-"""Statements that the page, the prompt and, of a cause that fails, the terminal give."""
+"""Statements on the page, in the prompt and, for a failing cause, on the terminal."""
 FIX = Fix(text="regs: ack", commits=("a" * 40, "b" * 40), date="2026-11-20T10:00:00Z", needed=4)
 
 
 def grown(place: Layout, runs: int) -> None:
-    """Write runs in which causes come, are fixed in all ways, pass by chance, and return, and make their pages."""
+    """Write runs in which causes appear, are fixed in all ways, pass by chance, and return; make their pages."""
 
     def kept(place: Layout, run: RunRecord, names: Sequence[str] = ()) -> None:
         write_record_alone(place, replace(run, suites=suites(*names)) if names else run, lists=[names] if names else [])
@@ -87,8 +87,8 @@ def grown(place: Layout, runs: int) -> None:
 
 
 def unmarked(printed: str) -> str:
-    """Return what a page, a prompt or the terminal prints in one line, without marks and sources."""
-    # The terminal alone names the files of a fix.
+    """Return the text of a page, a prompt or the terminal on one line, without marks and sources."""
+    # Only the terminal names the files of a fix.
     plain = re.sub(r" \(source: [^)]*\)| \(`?rtl/fifo.sv`?\)", "", printed)
     return " ".join(re.sub(r"[`\\]", "", plain).split())
 
@@ -238,7 +238,7 @@ def test_what_was_seen_before_a_fix_that_failed_was_not_seen_again_there(day: st
     changes: dict[str, Any] = {"first_bad": found, "first_bad_found": f"2026-11-{day}T20:25:11Z"}
     back = known_causes.cause(fix, **changes)
     later = known_causes.cause(fix, replace(FIX, date="2026-11-25T20:25:11Z"), **changes)
-    # Another simulator may have passed after that for the first time, and failed again.
+    # After that, another simulator may have passed for the first time and failed again.
     known = replace(later, news="KNOWN")
     for each in (back, replace(back, news="KNOWN"), later, known):
         (came,) = (text(said) for said in statements(each) if isinstance(said, Came))

@@ -1,4 +1,4 @@
-"""Tokens are counted by a rule that counts rather too many, or exactly by a tokeniser whose file is at hand."""
+"""Tokens are counted by a rule that rounds up, or exactly by a tokeniser if its file is available."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ needs_tokenizers = pytest.mark.skipif(importlib.util.find_spec("tokenizers") is 
 
 @pytest.fixture(scope="module")
 def file(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A tokeniser as comes with a model, but small."""
+    """Return a small tokeniser in the format of a model's."""
     from tokenizers import Tokenizer, models, pre_tokenizers, trainers  # noqa: PLC0415 (may be missing)
 
     tokenizer = Tokenizer(models.BPE())
@@ -68,7 +68,7 @@ def test_the_rule_cuts_words_into_pieces(text: str, tokens: int) -> None:
     ],
 )
 def test_the_rule_takes_no_less_than_common_vocabularies(text: str, tokens: int) -> None:
-    # Counted with cl100k and o200k, the greater of the two.
+    # The greater number of cl100k and o200k.
     assert tokens <= by_rule(text) <= 2 * tokens
 
 
@@ -99,7 +99,7 @@ def test_parts_that_cost_more_together_than_one_by_one_get_less_room(
     blocks: list[PromptBlock], budget: int, price: int
 ) -> None:
     def count(text: str) -> int:
-        # Each pair of line feeds costs what no part of the text shows.
+        # Each pair of line feeds adds tokens that no part of the text shows.
         return len(text) // 3 + price * text.count("\n\n")
 
     assert count(fit(blocks, budget, 0, count)) <= budget

@@ -1,4 +1,4 @@
-"""YAML has one style, and comes back as the value that it was."""
+"""YAML is written in one style, and reading it gives the same value."""
 
 from __future__ import annotations
 
@@ -143,7 +143,7 @@ MERGING = "\n".join(["a0: &a0 {x: 1}", *(f"a{n}: &a{n} {{<<: [*a{n - 1}, *a{n - 
         (DOUBLING, "f.yaml:13: its aliases expand to more than 10000 values; write out what is needed"),
         (MERGING, "f.yaml:12: its aliases expand to more than 10000 values; write out what is needed"),
         ("a: &x [*x]\n", "f.yaml:1: an alias refers to itself; write the value out"),
-        # Both end the process in the library, which goes down by recursion in C.
+        # Both would crash the library, which recurses in C.
         (
             "a:\n  " + "[" * 100_000,
             "f.yaml:2: lists or mappings are nested more than 50 deep; flatten them",

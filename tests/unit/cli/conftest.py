@@ -1,4 +1,4 @@
-"""Where the commands are called in the tests."""
+"""A project in which the tests call the commands."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 _CI = re.compile(r"CI$|CI_|GITHUB_|BUILD_|JOB_NAME$|LSB_|SLURM_|CIRCLE_|BUILDKITE_|TRAVIS_|BITBUCKET_")
-"""Variables of the machine that runs the tests, by which a run would be known."""
+"""Environment variables of the test machine from which a run would get its name."""
 
 
 @pytest.fixture
 def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A project without a wiki yet, as the present folder of a terminal of 80 columns."""
+    """Return a project without a wiki, as the current folder of a terminal of 80 columns."""
     root = tmp_path / "project"
     (root / ".agent").mkdir(parents=True)
     monkeypatch.chdir(root)

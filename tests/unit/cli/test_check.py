@@ -1,4 +1,4 @@
-"""`dvwiki check` prints the results of checks, and says by its status how they ended."""
+"""`dvwiki check` prints the results of checks, and its exit status tells whether they passed."""
 
 from __future__ import annotations
 

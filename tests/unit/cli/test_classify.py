@@ -1,4 +1,4 @@
-"""`dvwiki classify`: what it prints, in each form, and what it says of a mistake in the call."""
+"""Tests the output of `dvwiki classify` in each format, and its messages for wrong calls."""
 
 from __future__ import annotations
 

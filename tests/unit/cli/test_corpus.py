@@ -1,4 +1,4 @@
-"""The corpus of real logs, where it stands beside the checkout: each failure found, none invented, the names right."""
+"""In the corpus of real logs, if it is next to the checkout, all failures are found and named, and nothing else."""
 
 from __future__ import annotations
 

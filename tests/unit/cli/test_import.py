@@ -1,4 +1,4 @@
-"""`dvwiki import` takes over a wiki in the layout of the specification: its counters become records, its text stays."""
+"""`dvwiki import` reads a wiki in the layout of the specification: counters become records, text stays."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from pytest_dvwiki.wiki.writing.build import archive, build
 from ..samples import files, layout, occurrence, record, written
 
 SPECIFICATION = Path(__file__).parents[1] / "intake" / "specification"
-"""The pages that the specification shows."""
+"""The pages of the specification."""
 
 
 @pytest.fixture

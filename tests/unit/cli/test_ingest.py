@@ -1,4 +1,4 @@
-"""`dvwiki ingest` archives a run of each folder once, says what it found, and goes on where a file cannot be read."""
+"""`dvwiki ingest` archives the run of each folder once, prints its findings, and continues after unreadable files."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def test_a_log_in_another_folder_belongs_to_the_results_that_it_shows(project: P
 
 @pytest.mark.parametrize("shows", [True, False], ids=["with_its_values", "without_its_values"])
 def test_a_log_that_begins_with_another_simulation_does_not_name_its_makefile(project: Path, *, shows: bool) -> None:
-    """One log of a script that calls make in each folder."""
+    """One log is from a script that calls make in each folder."""
     makefile = (
         "COCOTB_TOPLEVEL = {}\nCOCOTB_TEST_MODULES = {}\ninclude $(shell cocotb-config --makefiles)/Makefile.sim\n"
     )
@@ -471,7 +471,7 @@ def test_a_bad_file_is_named_and_the_other_runs_go_on(project: Path, capsys: pyt
     assert "dvwiki ingest: nowhere: no such file\n" in said.err
     assert "dvwiki ingest: a/results.xml: not well-formed XML" in said.err
     assert "a: not archived" in said.out
-    # Half of a run would stand beside the whole one later.
+    # Otherwise half of a run would later be next to the whole run.
     assert [[source["path"] for source in record["sources"]] for record in written(project)] == [["b/results.xml"]]
 
 
@@ -495,7 +495,7 @@ def test_wiki_and_root_can_stand_elsewhere(project: Path) -> None:
 
 
 def test_what_a_file_calls_itself_cannot_leave_the_record_s_lines(project: Path) -> None:
-    """Names come from outside; a record with them still reads as it was meant."""
+    """Names come from outside; a record with them still has the right meaning."""
     write(project, {"results.xml": results(test="bad&#10;totals: {passed: 99}")})
     assert main(["ingest", "results.xml"]) == 0
     assert written(project)[0]["totals"]["passed"] == 1

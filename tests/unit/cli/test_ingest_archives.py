@@ -1,4 +1,4 @@
-"""What can be read of an archive is archived, what cannot be is named: nothing that was cut off passes for whole."""
+"""The readable part of an archive is archived, the rest is named; no truncated file counts as complete."""
 
 from __future__ import annotations
 
@@ -95,7 +95,7 @@ def test_one_bad_member_does_not_end_the_others(capsys: pytest.CaptureFixture[st
         zipped.writestr("d/sim.log.gz", gzip.compress(LONG.encode())[:-9])
         zipped.writestr("e/sim.tar.gz", b"\x1f\x8b\x08")
         zipped.writestr("f/sim.log", UVM_BAD)
-    # One byte of a member differs from what its checksum was made of.
+    # One byte of a member was changed after its checksum.
     before, data, after = Path("night.zip").read_bytes().partition(f"{UVM_BAD}b/".encode())
     Path("night.zip").write_bytes(before + data.replace(b"0x13", b"0x15") + after)
     assert main(["ingest", "night.zip"]) == 1

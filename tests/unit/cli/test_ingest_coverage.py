@@ -25,7 +25,7 @@ def report(**hits: int) -> str:
 
 
 def write(project: Path, day: int, **files: str) -> None:
-    """Writes files of a day of January 2026, `a__b` for `a/b`."""
+    """Write files with the time of a day in January 2026; `a__b` means `a/b`."""
     for name, text in files.items():
         path = project / f"{name.replace('__', '/')}.xml"
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -145,7 +145,7 @@ def test_a_broken_report_is_named_and_the_others_still_fill(project: Path, capsy
     write(project, 2, a__good=report(full=1, half=0), a__bad=report(full=1)[:90], a__results=results())
     assert main(["ingest", "a"]) == 1
     assert "dvwiki ingest: a/bad.xml: not well-formed XML: " in capsys.readouterr().err
-    # What the broken one would have covered is unknown: no new hole, and the tests have nothing to do with it.
+    # The coverage of the broken one is unknown, so there is no new hole; the tests are not affected.
     assert {name: hole["filled"] for name, hole in holes(project).items()} == {"fifo.l_full": True}
     assert sum(len(record["occurrences"]) for record in written(project)) == 1
 
@@ -170,7 +170,7 @@ def test_reports_come_from_folders_globs_and_archives_in_both_formats(project: P
         archive.add("out")
     for given in (["out"], ["out/*.yml"], ["nightly.tar.gz"], ["out/report.xml"]):
         assert main(["ingest", *given]) == (1 if given == ["out/*.yml"] else 0)
-    # Both formats of one run say the same, so nothing but the first had news.
+    # Both formats of one run have the same content, so only the first had news.
     assert [len(record["coverage"]) > 0 for record in written(project)].count(True) == 1
     assert "fifo.cross_pop__2_" in " ".join(holes(project))
 

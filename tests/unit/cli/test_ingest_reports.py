@@ -1,4 +1,4 @@
-"""`dvwiki ingest` of what an agent or a person writes on a session: its failures are archived, once."""
+"""`dvwiki ingest` archives the failures in an agent's or a person's report on a session, once."""
 
 from __future__ import annotations
 

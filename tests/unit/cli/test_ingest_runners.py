@@ -1,4 +1,4 @@
-"""What each regression runner leaves behind is read with test names, seeds, logs and commands.
+"""The files of each regression runner are read, with test names, seeds, logs and commands.
 
 The samples were written by the tools themselves: dvsim 1.57, VUnit 5.0, SVUnit 3.38, riscv-dv, FuseSoC 2.4.
 """
@@ -30,7 +30,7 @@ CONFIGURATION = "hw/counter/dv/counter_sim_cfg.hjson"
 
 
 def dvsim(log: str, *, tests: dict[str, tuple[int, int]] | None = None, seed: int | None = SEED) -> str:
-    """The report of a block, as dvsim writes it."""
+    """Return the report of a block, as dvsim writes it."""
     counts = {
         name: {"max_time": 0.02, "sim_time": 0.0, "passed": passed, "total": total, "percent": 100.0 * passed / total}
         for name, (passed, total) in (tests or {"counter_smoke": (3, 3), "counter_wrap": (2, 3)}).items()
@@ -126,7 +126,7 @@ WORK = "build/acme_ip_counter_1.0.0/sim-icarus"
 
 
 def cases(root: Path, path: str) -> Sequence[Case]:
-    """The tests in a file, by the runner that recognises it."""
+    """Return the tests in a file, read by the runner that recognises it."""
     (runner,) = filter(None, (artefact.runner for artefact in find(root, path).artefacts))
     return runner.read(root / path).cases
 
@@ -151,7 +151,7 @@ def test_dvsim_names_tests_seeds_and_the_command(tmp_path: Path) -> None:
         ("counter.counter_smoke", "passed", "11", ""),
         ("counter.counter_smoke", "passed", "12", ""),
         ("counter.counter_smoke", "passed", "13", ""),
-        # There is one link for two passes: a seed may be missing, so none is named.
+        # Two passes have one link: a seed may be missing, so none is named.
         ("counter.counter_wrap", "failed", str(SEED), again),
         ("counter.counter_wrap", "passed", None, ""),
         ("counter.counter_wrap", "passed", None, ""),
@@ -190,7 +190,7 @@ def test_the_build_of_a_block_stands_for_the_tests_in_it(tmp_path: Path) -> None
 def test_the_logs_of_dvsim_are_evidence_and_no_runs_of_their_own(project: Path) -> None:
     moved = str(project.parent / "before" / SCRATCH / "0.counter_wrap/latest/run.log")
     write(project.parent, {f"before/{SCRATCH}/0.counter_wrap/latest/run.log": "UVM_FATAL @ 0: reporter [X] other\n"})
-    # dvsim keeps the folder of the run before under its time.
+    # dvsim renames the folder of the previous run to its time.
     write(project, {f"{SCRATCH}/0.counter_wrap/20261122_113537/run.log": RUN_LOG.format(MISMATCH)})
     passed = {f"{SCRATCH}/{number}.counter_smoke/latest/run.log": RUN_LOG.format("") for number in range(3)}
     failed = {f"{SCRATCH}/0.counter_wrap/latest/run.log": RUN_LOG.format(MISMATCH)}
@@ -243,10 +243,10 @@ def test_svunit_names_the_test_for_its_filter_and_its_log_is_no_other_run(projec
     ("seeds", "log", "expected"),
     [
         ({"0": 41}, "UVM_INFO @ 0: reporter [RNTST] Running test", ["41", "41", "--iterations 2 --start_seed 41"]),
-        # Of a batch that Python made, only the first program has the seed.
+        # Only the first program of a batch from Python has the seed.
         ({"0": 41}, "TEST GENERATED USING SEED VALUE = 219553824", ["41", None, None]),
         ({"0": 41, "1": 42}, "", ["41", "42", "--seed 42"]),
-        # Of several programs in several batches nothing tells which batch made which, except for the first.
+        # With several programs in several batches, only the first program's batch is known.
         ({"0": 41, "2": 42, "3": 43}, "UVM_INFO", ["41", None, None]),
         ({}, "UVM_INFO", [None, None, None]),
     ],

@@ -1,4 +1,4 @@
-"""`dvwiki ingest` takes the records and journals of runs elsewhere, each once, and each run whole or not at all."""
+"""`dvwiki ingest` imports records and journals of other machines, each once, and each run completely or not at all."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Layout:
 
 @pytest.fixture
 def there(tmp_path: Path) -> Layout:
-    """Another machine's project with three runs."""
+    """Return another machine's project with three runs."""
     place = layout(tmp_path / "there")
     for number in range(1, 4):
         archived(place, record(number, occurrence()), ["a", "b"])
@@ -49,7 +49,7 @@ def there(tmp_path: Path) -> Layout:
 
 @pytest.fixture
 def killed(tmp_path: Path) -> Path:
-    """The journal of a run that was killed on another machine: a failure, and a test that was running."""
+    """Return the journal of a run that was killed on another machine, with a failure and a running test."""
     journal = Journal(tmp_path / "journals" / RUN)
     journal.failure(Failure(nodeid="tests/test_a.py::test_full", message="level is 9", exception="AssertionError"))
     (tmp_path / "secret").write_text("UVM_FATAL tb.sv(9) @ 10: reporter [KEY] secret of another user\n")

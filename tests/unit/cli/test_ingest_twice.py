@@ -1,4 +1,4 @@
-"""`dvwiki ingest` counts a run once, and the same artefacts of another run again; it always says what failed."""
+"""`dvwiki ingest` counts a run once, and equal files of another run again; it always prints the failures."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ Call = tuple[list[str], dict[str, str]]
 
 @pytest.fixture
 def commits(project: Path) -> tuple[str, str]:
-    """Two commits of the project."""
+    """Return two commits of the project."""
     git(project, "init", "--quiet")
     for text in ("one", "two"):
         (project / "file").write_text(text)
@@ -55,7 +55,7 @@ class _Caller:
         self._capsys = capsys
 
     def __call__(self, *words: str, env: Mapping[str, str] | None = None) -> str:
-        """Calls `dvwiki ingest` with some variables set, and gives what it said."""
+        """Call `dvwiki ingest` with environment variables, and return its output."""
         self._capsys.readouterr()
         with self._monkeypatch.context() as patch:
             for name, value in (env or {}).items():
@@ -65,7 +65,7 @@ class _Caller:
 
 
 def copied(how: str) -> str:
-    """Copies `make.log` so that it has another time and place; gives the path to ingest."""
+    """Copy `make.log` with another time and place; return the path to ingest."""
     Path("copy").mkdir()
     shutil.copyfile("make.log", "copy/make.log")
     os.utime("copy/make.log", (1_700_000_000, 1_700_000_000))
@@ -160,7 +160,7 @@ def test_the_same_bytes_of_two_nights_are_two_runs(project: Path, call: _Caller,
     assert len(records) == len({record["task_id"] for record in records}) == 2
     ids = {(*record["run_id"].values(), record["vcs"]["commit"]) for record in records}
     assert len(ids) == 2
-    # Each of them is known again.
+    # Each of them is recognised again.
     for words, env in (first, second):
         assert "nothing changed" in call(name, *words, env=env)
 
@@ -190,7 +190,7 @@ def test_what_says_when_it_was_started_is_one_run_under_any_id(
 
 
 def test_what_lies_beside_a_file_that_says_so_is_of_its_run(project: Path, call: _Caller) -> None:
-    """Results of cocotb 1.x tell no time; the log of the tool, which was kept with them, does."""
+    """Results of cocotb 1.x have no time; the tool's log, kept with them, has one."""
     logged = QUESTA.format(second="11") + UVM_BAD
     write(project, {"a/results.xml": WITHOUT_TIME, "a/results.log": logged})
     call("a", "--run-id", "mon")
@@ -279,7 +279,7 @@ def test_a_build_failure_is_the_folder_s_and_is_fixed_by_a_pass_of_that_folder( 
 
 
 def test_what_fails_while_it_runs_under_make_is_named_by_its_log(project: Path, call: _Caller) -> None:
-    """Such logs stand beside each other, one for each test, and none of them says that nothing could be built."""
+    """Such logs are in one folder, one for each test, and none reports a failed build."""
     stop = "make: *** [Makefile:9: run] Error 1\n"
     write(project, {"uvm/one.log": UNNAMED_BAD + stop, "uvm/two.log": UNNAMED_BAD.replace("1250", "1300") + stop})
     call("uvm")
@@ -339,7 +339,7 @@ def test_only_the_simulator_and_the_top_that_failed_to_build_are_fixed(  # noqa:
 def test_a_silent_build_that_failed_is_fixed_on_its_simulator(
     project: Path, call: _Caller, simulator: str, fixed: bool
 ) -> None:
-    """With `make -s`, as where a Makefile calls that of cocotb, the log shows no command."""
+    """With `make -s`, as in a Makefile that calls cocotb's, the log shows no command."""
     broken = 'plic.vhd:82:43: missing ";" at end of object declaration\n'
     write(project, {"lsu/make.log": f"{broken}make[1]: *** [simulators/Makefile.ghdl:73: analyse] Error 1\n"})
     call("lsu")
@@ -362,7 +362,7 @@ def test_a_simulator_whose_version_is_known_is_listed_once(project: Path, call: 
 def test_old_results_beside_a_new_log_show_no_cause_that_their_record_does_not_have(
     project: Path, call: _Caller
 ) -> None:
-    """A make that was killed before it deleted the results of the run before leaves both."""
+    """A make that was killed before it deleted the previous run's results leaves both."""
     ended = '<failure type="SimFailure" message="the simulation ended prematurely"/></testcase>'
     left = GREEN.format(seed=1).replace('<testsuite name="t">', '<testsuite name="t" timestamp="2026-10-01T10:00:00Z">')
     bound = "ghdl-mcode:error: bound check failure at zero.vhd:14\n"
@@ -404,7 +404,7 @@ def test_designs_of_one_makefile_that_fail_to_build_are_told_apart(project: Path
 
 
 def test_a_simulation_of_a_loop_that_ends_before_its_tests_is_a_failure(project: Path, call: _Caller) -> None:
-    """The results file is that of the last simulation."""
+    """The results file is from the last simulation."""
     cocotb = COCOTB.format(simulator="GHDL", version="2.0.0")
     ended = f"    10.00ns INFO     cocotb.regression                  {'*' * 40}\n"
     died = "ghdl-mcode:error: index (16) out of bounds (0 to 15) at rom.vhd:79\n"

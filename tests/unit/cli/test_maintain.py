@@ -1,4 +1,4 @@
-"""`dvwiki maintain`: one commit on a branch of its own, and nothing the second time."""
+"""`dvwiki maintain` makes one commit on a new branch, and nothing the second time."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def git(place: Layout, *arguments: str) -> str:
 
 @pytest.fixture
 def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Layout:
-    """A repository with a wiki: a month of old records, a page that cites what is gone, and pages out of date."""
+    """Return a repository whose wiki has a month of old records, a page with a missing citation, and outdated pages."""
     monkeypatch.chdir(tmp_path)
     place = layout(tmp_path)
     git(place, "init", "-q", "-b", "main")

@@ -1,4 +1,4 @@
-"""What a terminal cannot print, and a name that is no text, end no command."""
+"""Unprintable characters and names that are no text do not stop a command."""
 
 from __future__ import annotations
 

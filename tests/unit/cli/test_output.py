@@ -1,4 +1,4 @@
-"""No command prints what moves the cursor, whatever names and texts the files of a pull request have."""
+"""No command prints cursor movements, whatever names and texts are in the files of a pull request."""
 
 from __future__ import annotations
 

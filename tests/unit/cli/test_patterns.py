@@ -1,4 +1,4 @@
-"""`dvwiki patterns`: what is in force, why one won, whether they hold, and proposals that a person can use."""
+"""`dvwiki patterns`: active patterns, why one won, their tests, and usable proposals."""
 
 from __future__ import annotations
 
@@ -273,7 +273,7 @@ def test_propose_prints_yaml_that_holds_once_saved(root: Path, capsys: pytest.Ca
     assert not list((root / ".agent" / "patterns").iterdir())  # printed, never written
     own(root, text)
     assert "no problems" in said(capsys, "test")
-    assert said(capsys, "propose") == ""  # it is known now
+    assert said(capsys, "propose") == ""  # now it is known
 
 
 def test_propose_asks_for_enough_runs_and_says_what_it_passed_over(

@@ -1,4 +1,4 @@
-"""`dvwiki scan` reads logs in any wrapping and encoding, and says of each what `classify` says."""
+"""`dvwiki scan` reads logs in any container and encoding, and gives the same verdicts as `classify`."""
 
 from __future__ import annotations
 
@@ -170,7 +170,7 @@ def test_what_cannot_be_read_is_named_and_the_rest_is_read(
     assert main(["scan", name, "good.log"]) == 1
     said = capsys.readouterr()
     assert message in said.err
-    # Of a log that is cut off the readable part is read.
+    # The readable part of a truncated log is read.
     assert ("2 logs, " if name == "cut.log.gz" else "1 log, ") in said.out
     assert "syntax_error" in said.out
 
@@ -272,7 +272,7 @@ def test_a_bar_is_drawn_on_a_terminal_alone(tmp_path: Path) -> None:
     drawn = b""
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=outer, cwd=tmp_path) as process:
         os.close(outer)
-        # A slow process draws more than a terminal keeps; Linux tells the end of a terminal as an error.
+        # A slow process prints more than a terminal buffers; Linux reports the end of a terminal as an error.
         with contextlib.suppress(OSError):
             while part := os.read(inner, 1 << 16):
                 drawn += part
@@ -286,7 +286,7 @@ def test_a_bar_is_drawn_on_a_terminal_alone(tmp_path: Path) -> None:
 
 
 def test_a_line_without_end_costs_no_more_than_lines(capsys: pytest.CaptureFixture[str]) -> None:
-    """Generous bounds: a machine under load must not fail the test, a quadratic reading must."""
+    """Bounds are generous: quadratic time fails the test, a loaded machine does not."""
     lines = (QUIET * 120_000).encode()
     Path("lines.log").write_bytes(lines)
     Path("line.log").write_bytes(lines.replace(b"\n", b" "))
@@ -300,7 +300,7 @@ def test_a_line_without_end_costs_no_more_than_lines(capsys: pytest.CaptureFixtu
 def test_memory_stays_small_on_a_large_log(tmp_path: Path) -> None:
     with Path("big.log").open("w") as file:
         file.writelines(QUIET * 20_000 + MISMATCH.format(number, number, number) for number in range(200))
-    # Not getrusage: its peak is also that of the process from which this one was forked.
+    # Not getrusage: its peak includes that of the parent process before the fork.
     code = (
         "import sys; from pathlib import Path; from pytest_dvwiki.cli import main; main(sys.argv[1:]); "
         "print(Path('/proc/self/status').read_text().partition('VmHWM:')[2].split()[0])"
@@ -337,7 +337,7 @@ def test_a_process_that_dies_costs_its_file_alone() -> None:
 
 
 class Dying(TextClassifier):
-    """Ends its process at a log that says so, as the kernel does where memory runs out."""
+    """Kills its process at a log that says so, like the kernel if memory runs out."""
 
     def __init__(self) -> None:
         super().__init__(load_registry())

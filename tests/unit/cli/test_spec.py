@@ -1,4 +1,4 @@
-"""`dvwiki spec add` makes the page of a feature, adds to it, and leaves the rest of it to people."""
+"""`dvwiki spec add` makes the page of a feature, adds to it, and does not change the rest."""
 
 from __future__ import annotations
 

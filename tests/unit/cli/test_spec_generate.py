@@ -1,4 +1,4 @@
-"""`dvwiki spec generate` says by its status how it ended."""
+"""Tests the exit status of `dvwiki spec generate`."""
 
 from __future__ import annotations
 

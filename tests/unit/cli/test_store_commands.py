@@ -24,7 +24,7 @@ SPEC = "---\ntype: spec\nfeature: burst\nstatus: open\n---\n\n# Bursts\n\nUp to 
 
 
 class Shell:
-    """Runs commands, and gives exit status, output and errors."""
+    """Runs commands, and returns exit status, output and errors."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
         self._monkeypatch = monkeypatch
