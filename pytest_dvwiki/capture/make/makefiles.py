@@ -30,11 +30,11 @@ _OR = re.compile(r"\$[({]or[ \t]+(\$[({]\w+[)}])[ \t]*,[^(){}$]*[)}]")
 """Matches `$(or $(NAME),default)`."""
 _CONDITION = re.compile(r"^[ \t]*(?:else[ \t]+)?ifn?def[ \t]+([A-Za-z_]\w*)", re.MULTILINE | re.ASCII)
 _ASSIGNMENT = re.compile(
-    r"[ \t]*(?:(?:export|override|private)[ \t]++)*+([A-Za-z_]\w*)[ \t]*([?+!]=|:{0,3}=)([^#]*)", re.ASCII
+    r"[ \t]*(?:(?:export|override|private)[ \t]++)*([A-Za-z_]\w*)[ \t]*([?+!]=|:{0,3}=)([^#]*)", re.ASCII
 )
 _OF_TARGETS = re.compile(r" *+([^\s:=#][^:=#]*+)::?(?!=)")
 """Matches the targets of a rule, or of an assignment for them alone."""
-_DEFINE = re.compile(r"[ \t]*(?:(?:export|override|private)[ \t]++)*+define[ \t]++([^\s=:?+!]++)[ \t]*([?+!]?:{0,3}=)?")
+_DEFINE = re.compile(r"[ \t]*(?:(?:export|override|private)[ \t]++)*define[ \t]++([^\s=:?+!]++)[ \t]*([?+!]?:{0,3}=)?")
 _END_OF_DEFINE = re.compile(r"[ \t]*endef\b")
 _IN_RULE = re.compile(r"[ \t]*(?:(?:else|endif|ifn?def|ifn?eq)\b|$)")
 """Matches a line that neither begins nor ends a rule."""

@@ -28,7 +28,7 @@ _NAMED = re.compile(
     r"^\"(?:\S*/)?g?make\" -f (\S+) \S+(?:\n(?:\S*/)?g?make(?:\[\d+\])?: Entering directory [`']([^'\n]+)')?",
     re.MULTILINE,
 )
-"""Matches the call by which cocotb's Makefile calls the Makefile that includes it, and the folder of the call."""
+"""Matches the recursive call of make in cocotb's Makefile, which names the user's Makefile, and its folder."""
 _MODULE, _TOP = frozenset({"MODULE", "COCOTB_TEST_MODULES"}), frozenset({"TOPLEVEL", "COCOTB_TOPLEVEL"})
 _MOST_FOLDERS = 4_000
 """Maximum number of folders of a project that are searched for Makefiles."""
