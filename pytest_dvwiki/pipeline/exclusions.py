@@ -104,9 +104,11 @@ class Exclusions:
     def read_changes(self, occurrence: Occurrence) -> tuple[str, ...] | None:
         """Return the changed code that simulations may have read since their last passes; None if a pass is no proof.
 
-        If a tool has another version since, it may be what made all of them fail.
+        If a tool has another version since, it may be what made all of them fail, and so may the host if a tool fails.
         """
-        if self._vcs is None or self._vcs.commit is None or is_beyond_sources(occurrence):
+        if self._vcs is None or self._vcs.commit is None:
+            return None
+        if occurrence.error_class == "tool_error" or is_beyond_sources(occurrence):
             return None
         passes = proven_passes(occurrence, self._vcs, self._history, self._repository)
         if not passes or any(map(self._has_other_tools, {one.task_id for one in passes})):

@@ -125,6 +125,7 @@ def causes_of(root: Path, number: int) -> list[list[str]]:
 
 A, B, C = (f"tests/test_parts.py::test_{name}" for name in "abc")
 READS = {A: ("rtl/a.sv", "tb/sb.sv", "tb/a_test.sv"), B: ("rtl/b.sv", "tb/sb.sv", "tb/b_test.sv")}
+NO_MEMORY = "terminate called after throwing an instance of 'std::bad_alloc'"
 CUT = (*(f"rtl/cell_{number}.sv" for number in range(MOST_READ - 1)), "rtl/b.sv")
 
 
@@ -140,6 +141,7 @@ CUT = (*(f"rtl/cell_{number}.sv" for number in range(MOST_READ - 1)), "rtl/b.sv"
         pytest.param(["rtl/a.sv", "rtl/b.sv"], {"seed": "2"}, [["a", "b"]], id="another seed"),
         pytest.param(["rtl/a.sv", "rtl/b.sv"], {"reads": {A: READS[A]}}, [["a", "b"]], id="unknown sources"),
         pytest.param(["rtl/a.sv", "rtl/b.sv"], {"passing": (A,)}, [["a", "b"]], id="one never passed"),
+        pytest.param(["rtl/a.sv", "rtl/b.sv"], {"report": NO_MEMORY}, [["a", "b"]], id="a tool that failed"),
         pytest.param(["rtl/a.sv", "rtl/b.sv"], {"icarus": "13.0"}, [["a", "b"]], id="another simulator"),
         pytest.param(["rtl/a.sv", "rtl/b.sv"], {"reads": READS | {B: CUT}}, [["a", "b"]], id="a list that was cut"),
     ],
@@ -151,7 +153,8 @@ def test_new_failures_of_one_check_are_two_causes_if_their_simulations_read_othe
     run(root, 1, passing=how.get("passing", (A, B)), seed="1", icarus="12.0")
     for name in changed:
         change(root, name)
-    run(root, 2, A, B, seed=how.get("seed", "1"), reads=how.get("reads", READS), icarus=how.get("icarus", "12.0"))
+    facts = {"seed": "1", "reads": READS, "icarus": "12.0"} | how
+    run(root, 2, A, B, **facts)
     assert causes_of(root, 2) == causes
 
 
