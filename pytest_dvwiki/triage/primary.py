@@ -85,6 +85,8 @@ _CONSEQUENCES = frozenset({"assertion_fail", "scoreboard_fail", "coverage_miss",
 """Subtypes that may be consequences of a testbench operation that never ran."""
 _EMPTY_CHECK = re.compile(r"AssertionError(?:: (?:assert )?(?:False|0))?")
 """An assertion without a message; it only reports what was found earlier."""
+_TALLY = re.compile(r"UVM_(?:ERROR|FATAL) ?: ?\d+|AssertionError: assert \d+ == 0")
+"""A row of UVM's report summary, or a check that an unnamed number is 0, as a number of errors should be."""
 _WARNING = r"(?:[^\s:]{1,300}:\d+(?::\d+)?: ?)?[Ww]arning\b(?! as error| treated)|[^\s:]{1,300}:\d+(?::\d+)?: ?warning:"
 """Prefix of a compiler's warning."""
 _STOP = re.compile(
@@ -426,6 +428,11 @@ def _caught(report: Candidate, noise: list[Candidate]) -> tuple[Candidate, str] 
         if first
         else None
     )
+
+
+def refers_to_others(text: str) -> bool:
+    """Return whether a message may only count earlier errors, or stop the simulation because of them."""
+    return bool(_STOP.search(text) or _COUNT.search(text) or _EMPTY_CHECK.fullmatch(text) or _TALLY.fullmatch(text))
 
 
 def _shows_values(candidate: Candidate) -> bool:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from pytest_dvwiki import pipeline
+from pytest_dvwiki.capture.simulations.noise import errors_in
 from pytest_dvwiki.model import Excerpt, Failure, NoiseRow, Result, Run
 from pytest_dvwiki.pipeline.services import Services
 from pytest_dvwiki.records.archive import Archive
@@ -81,9 +82,26 @@ def test_a_message_of_another_test_may_be_the_first_cause_unless_many_print_it(t
     assert primary(archived(tmp_path, 4, failing=((TEST, (READY, FOUND)),))) == FOUND
 
 
-def test_such_a_message_stays_the_first_cause_if_there_is_no_other(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    "line",
+    [
+        "UVM_INFO done",
+        "UVM_ERROR :    3",
+        "AssertionError: 3 errors were logged",
+        "AssertionError: assert 3 == 0",
+        "AssertionError",
+    ],
+)
+def test_such_a_message_stays_the_first_cause_if_there_is_no_other(tmp_path: Path, line: str) -> None:
     archived(tmp_path, 1, *passing(TEST))
-    assert primary(archived(tmp_path, 2, failing=((TEST, (READY, "UVM_INFO done")),))) == READY
+    assert primary(archived(tmp_path, 2, failing=((TEST, (READY, line)),))).startswith(READY)
+
+
+def test_a_line_that_only_stops_the_simulation_is_no_other_cause(tmp_path: Path) -> None:
+    ((text, _),) = errors_in([(1, FOUND)])
+    archived(tmp_path, 1, Result(nodeid=TEST, outcome="passed", simulator="icarus", noise=(text,)))
+    stops = "UVM_FATAL @ 2000: reporter [MAXERR] Maximum number of errors reached"
+    assert primary(archived(tmp_path, 2, failing=((TEST, (FOUND, stops)),))) == FOUND
 
 
 def test_a_message_of_many_failures_is_looked_up_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
