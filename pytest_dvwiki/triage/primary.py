@@ -91,7 +91,7 @@ _WARNING = r"(?:[^\s:]{1,300}:\d+(?::\d+)?: ?)?[Ww]arning\b(?! as error| treated
 """Prefix of a compiler's warning."""
 _STOP = re.compile(
     r"(?i)(?:verilog )?\$(?:stop|finish|fatal|error)(?: called)?\b"
-    r"|\b(?:too many|maximum (?:number of )?|limit of) errors?\b|\berror limit\b"
+    r"|\b(?:too many|maximum(?: number of)?|limit of) errors?\b|\berror limit\b"
     r"|\b(?:stop(?:s|ped|ping)?|abort(?:s|ed|ing)?|terminat(?:e|es|ed|ing)|quit(?:s|ting)?|giv(?:e|ing) up|ending"
     r"|end of (?:the )?(?:sim\w*|test\w*|run))\b|\b(?:sim\w*|test ?\w*|tb|run|checks?) (?:has |have )?failed\b"
     r"|\b(?:because of|due to|with|after|on) (?:the |\d+ |an |first )?(?:errors?|failures?|mismatch(?:es)?)\b"
