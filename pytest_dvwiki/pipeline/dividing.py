@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from pytest_dvwiki.pipeline.causes import Member
     from pytest_dvwiki.pipeline.returns import Returns
 
-_MOST_TESTS = 200
+_MOST_TESTS = 50
 """Maximum number of tests of a check that are examined one by one; the others join the first known cause."""
 _MOST_LISTS = 20
 """Maximum number of different lists of read files that are compared."""
