@@ -367,7 +367,8 @@ class Settings:
     auto_ingest: bool = option(
         "bool",
         default=True,
-        help="The wiki specification's name for `archive`: true is `yes`, false is `no`. `archive` takes precedence.",
+        help="Another name for `archive`, from the wiki specification: true means `yes`, false means `no`. Ignored if"
+        " `archive` is set.",
     )
     """Whether pages are written: True if `archive` is `yes`."""
     commit: str = option(

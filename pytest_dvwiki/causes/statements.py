@@ -400,7 +400,7 @@ def is_fixed_by(state: FixState, commit: str) -> bool:
 
 
 def failed_since(cause: Cause, state: FixState) -> str:
-    """Return when the cause last failed after a fix that still stands; empty if it did not, or if it fails now."""
+    """Return when the cause last failed after a fix without refuting it; empty if it did not, or if it fails now."""
     if cause.history is None or cause.news is not None or state.returned or state.fix.result == "failed":
         return ""
     last = next((row for row in cause.history.rows if not row.without_fix), None)

@@ -23,7 +23,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--format",
         choices=("text", "json"),
         default="text",
-        help="text, or json: one line with an object for each FILE",
+        help="text, or json: one JSON object for each FILE, each on a line of its own",
     )
 
 

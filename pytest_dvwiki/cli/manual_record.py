@@ -16,12 +16,12 @@ if TYPE_CHECKING:
 
 
 def record_of_now(name: str, repository: Repository, **parts: Any) -> RunRecord:
-    """Return a record of the current time, without a run.
+    """Return a record of what a person states now, without a run.
 
     Args:
         name: Name of the command, used as the first part of the task id.
         repository: The repository, for its current commit and state.
-        parts: Fields of the record that make up the statement.
+        parts: Fields of the record with the statement.
     """
     from pytest_dvwiki.model import RunRecord  # noqa: PLC0415
     from pytest_dvwiki.runs import new_task_id, utc  # noqa: PLC0415

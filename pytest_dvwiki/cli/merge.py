@@ -73,8 +73,9 @@ def run(args: argparse.Namespace) -> int:
         print(
             f"warning: {kept.name} is {kinds[0]} and {other.name} is {kinds[1]}; one cause seldom has two error classes"
         )
-    if other.text("status") != kept.text("status"):
-        print(f"the status stays {kept.text('status')}, as on {kept.name}; {other.name} had {other.text('status')}")
+    one, two = kept.text("status"), other.text("status")
+    if one != two:
+        print(f"the status stays {one!r}, as on {kept.name}; on {other.name} it was {two!r}")
     print(f"to undo it: `dvwiki merge --undo {kept.name} {other.name}`")
     return 1 if done.refused else 0
 

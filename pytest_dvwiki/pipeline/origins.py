@@ -137,7 +137,7 @@ class _Ranges:
         return found
 
     def is_other(self, failure: Failure, verdict: Verdict) -> bool:
-        """Return whether a test passed after the recorded range of its cause: it has another fault."""
+        """Return whether a test has another fault: it passed after the commits that introduced its cause."""
         span, own = self._span(verdict.fingerprint), self._of_cause[verdict.fingerprint].get(failure.nodeid)
         return span is not None and span.failed != self._now and own not in {None, span}
 

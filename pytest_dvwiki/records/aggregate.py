@@ -125,7 +125,7 @@ class CauseHistory(Struct, frozen=True, kw_only=True):
 
     @property
     def origin_fix(self) -> FixState | None:
-        """Return the fix that determines the origin of the last failure; None if no fix held."""
+        """Return the newest fix if it held and changes the recorded origin of the last failure; otherwise None."""
         state = self.fixes[-1] if fixes.is_fixed(self.fixes) else None
         last = next((row.finished for row in self.rows if not row.without_fix), "")
         if state is None or state.fix.result != "held" or state.other_passes < state.other_tests:

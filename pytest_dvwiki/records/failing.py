@@ -42,8 +42,8 @@ def still_failing(archive: Archive, passing: Sequence[Passing]) -> list[StillFai
 
     Args:
         archive: The records.
-        passing: The tests that pass in the current run. Where a pass with another seed, after a commit, is already on
-            record, only a pass with the seed that failed adds proof; any other is left out.
+        passing: The tests that pass in the current run. If a pass with another seed at a later commit is already on
+            record, only passes with the seed that failed count; others are left out.
 
     Returns:
         One entry per test, target and cause, ordered by test and cause.

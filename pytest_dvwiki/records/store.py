@@ -232,7 +232,7 @@ _OURS = {"schema", "task_id", "end"}
 def _record_count(document: dict[str, object], name: str) -> int:
     count = document[_COUNT]
     if not isinstance(count, int):
-        raise RecordError(f"{name}: the number of records at its start is {count!r}; {_RESTORE}")
+        raise RecordError(f"{name}: its first document must give the number of records, but says {count!r}; {_RESTORE}")
     return count
 
 

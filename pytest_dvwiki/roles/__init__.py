@@ -172,7 +172,7 @@ class _PlainEvidence:
 
 
 class _WorkerEnd:
-    """Closes the journal of an xdist worker. The main process removes it with its own."""
+    """Closes the journal of an xdist worker. The main process later deletes it together with its own journal."""
 
     def __init__(self, context: ProcessContext, items: ItemRole) -> None:
         self._context = context

@@ -208,7 +208,7 @@ class AllureLabels:
         self._naming = context.guard("labelling a test for Allure")
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        """Label the test while its result is open. In xdist's main process no result is open."""
+        """Add the labels to a failed test while Allure still writes its result. In xdist's main process it has none."""
         if report.outcome != "failed":
             return
         with self._naming:

@@ -94,7 +94,7 @@ def solve(
     missing = {name: None for each in others for name in choices if each.get(name) != values.get(name)}
 
     def deciding(group: tuple[str, ...], among: Collection[str]) -> Iterator[str]:
-        """Yield the variables from outside on which the variables of a group depend."""
+        """Yield the variables of `among` without which a variable of the group has no known value."""
         for name in sorted(among):
             without = {each: value for each, value in values.items() if each != name}
             open_to_all = evaluated(without, {name})

@@ -76,7 +76,10 @@ def run(args: argparse.Namespace) -> int:
     else:
         print(f"no failure without a pattern was seen in {args.min_runs} or more runs", file=sys.stderr)
     if records.rare:
-        print(f"{records.rare} more were seen in fewer than {args.min_runs} runs", file=sys.stderr)
+        print(
+            f"failures without a pattern that were seen in fewer than {args.min_runs} runs: {records.rare}",
+            file=sys.stderr,
+        )
     return 0
 
 

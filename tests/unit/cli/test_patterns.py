@@ -284,7 +284,8 @@ def test_propose_asks_for_enough_runs_and_says_what_it_passed_over(
     captured = capsys.readouterr()
     assert captured.out == ""
     assert captured.err == (
-        "no failure without a pattern was seen in 3 or more runs\n1 more were seen in fewer than 3 runs\n"
+        "no failure without a pattern was seen in 3 or more runs\n"
+        "failures without a pattern that were seen in fewer than 3 runs: 1\n"
     )
 
 

@@ -331,7 +331,7 @@ def test_the_command_takes_names_paths_and_fingerprints(place: Layout, capsys: p
     out = capsys.readouterr().out
     assert f"{other} is superseded by {kept}, which counts 5 runs now (3 + 2)" in out
     assert f"to undo it: `dvwiki merge --undo {name_of(place)} {name_of(place, RENAMED)}`" in out
-    assert f"the status stays open, as on {name_of(place)}; {name_of(place, RENAMED)} had closed" in out
+    assert f"the status stays 'open', as on {name_of(place)}; on {name_of(place, RENAMED)} it was 'closed'" in out
     assert (place.wiki / "log.md").read_text("utf-8").endswith(f" merge | - | {other} into {kept}: renamed\n")
     assert main(["merge", name_of(place), name_of(place, RENAMED), "--root", str(place.root)]) == 0
     assert capsys.readouterr().out == f"{other} is already superseded by {kept}\n"
