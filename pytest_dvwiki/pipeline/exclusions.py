@@ -91,11 +91,9 @@ class Exclusions:
         if history is None or history.runs > len(history.rows) or fix is None or not fix.counts or fix.returned:
             return False
         rows = history.rows
-        if (
-            not fix.note
-            or vcs.dirty > bool(vcs.edited)
-            or not all(row.dirty and row.edited and row.commit for row in rows)
-        ):
+        if not fix.note or (vcs.dirty and not vcs.edited):
+            return False
+        if not all(row.dirty and row.edited and row.commit for row in rows):
             return False
         edited = {name for row in rows for name in row.edited if concerns(name, occurrence.reads)}
         changed = [self._repository.changed(str(row.commit), vcs) for row in rows]

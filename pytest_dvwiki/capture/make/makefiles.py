@@ -16,9 +16,7 @@ from typing import TYPE_CHECKING
 
 from pytest_dvwiki import reading, simulators
 from pytest_dvwiki.capture.make.evaluation import OF_MAKE, Evaluation
-from pytest_dvwiki.capture.make.solving import OLD_NAMES as _OLD_NAMES
-from pytest_dvwiki.capture.make.solving import REFERENCE as _REFERENCE
-from pytest_dvwiki.capture.make.solving import Solution, solve, values_in
+from pytest_dvwiki.capture.make.solving import OLD_NAMES, REFERENCE, Solution, solve, values_in
 from pytest_dvwiki.capture.processes.tools import makefiles
 from pytest_dvwiki.capture.simulations.reproduce import VARIABLES, Call, relative, with_places
 from pytest_dvwiki.records.command import workspace
@@ -78,7 +76,7 @@ def from_outside(text: str, targets: Collection[str] = ()) -> frozenset[str]:
     found = assignments(text, targets)
     fixed = {name for name, how, value in found if how not in {"?=", "+="} and f"({name})" not in value}
     weak = {name for name, how, _ in found if how in {"?=", "+="}}
-    names = (set(_REFERENCE.findall(text)) | set(_CONDITION.findall(text)) | weak) - fixed
+    names = (set(REFERENCE.findall(text)) | set(_CONDITION.findall(text)) | weak) - fixed
     return frozenset(name for name in names if not OF_MAKE.fullmatch(name))
 
 
@@ -127,10 +125,12 @@ def make_call(
     settings = [each for each in lines if each[1]]
     solved = _solved(text, settings, names, log, shown)
     free = names - given.keys()
-    solution = solve(lines, free, _told(shown, results, modules), given=given, likely=solved, environment=environment)
+    solution = solve(
+        lines, free, _logged_values(shown, results, modules), given=given, likely=solved, environment=environment
+    )
     solved = shown | solution.values
     needless |= given.keys()
-    solved = {name: value for name, value in solved.items() if _OLD_NAMES.get(name, name) not in needless}
+    solved = {name: value for name, value in solved.items() if OLD_NAMES.get(name, name) not in needless}
     variables, more = _ways(solved, names, settings, solution, solved.keys() - shown.keys())
     words = [_placed_word(word, top, folder) for word in called]
     if target and all("=" in word for word in called):
@@ -186,14 +186,14 @@ def _ways(
     return variables, words
 
 
-def _told(shown: Mapping[str, str], results: Collection[str], modules: Collection[str]) -> dict[str, str]:
+def _logged_values(shown: Mapping[str, str], results: Collection[str], modules: Collection[str]) -> dict[str, str]:
     """Return what is known of cocotb's variables: those in a log, the only results file and the only module."""
-    told = dict(shown)
+    values = dict(shown)
     if len(results) == 1:
-        told["COCOTB_RESULTS_FILE"] = next(iter(results))
+        values["COCOTB_RESULTS_FILE"] = next(iter(results))
     if len(modules) == 1 and not modules_in(shown):
-        told["COCOTB_TEST_MODULES"] = next(iter(modules))
-    return told
+        values["COCOTB_TEST_MODULES"] = next(iter(modules))
+    return values
 
 
 def _own_rule(text: str, modules: Collection[str]) -> tuple[str, frozenset[str]]:
@@ -218,7 +218,7 @@ def _own_rule(text: str, modules: Collection[str]) -> tuple[str, frozenset[str]]
     if len(found) != 1:
         return "", frozenset()
     target, recipe = found[0]
-    names = {_OLD_NAMES.get(name, name) for name, _ in _GIVEN.findall(recipe)}
+    names = {OLD_NAMES.get(name, name) for name, _ in _GIVEN.findall(recipe)}
     return target, frozenset(names if _TOP.search(text) else names | {"COCOTB_TOPLEVEL"})
 
 
@@ -265,12 +265,12 @@ def _started_in(folder: Path, text: str, log: str, top: Path) -> Path | None:
         log: Log of the run.
         top: The topmost folder to consider.
     """
-    if "PWD" not in _REFERENCE.findall(text):
+    if "PWD" not in REFERENCE.findall(text):
         return folder
     given = {word.rpartition("=")[2] for word in text.split()}
-    below = {word for word in given if "PWD" in _REFERENCE.findall(word)}
+    below = {word for word in given if "PWD" in REFERENCE.findall(word)}
     logged = {word.strip("'`\",;:") for word in log.split()}
-    long = (word for word in below if len(_REFERENCE.sub("", word)) >= _LEAST_LITERAL)
+    long = (word for word in below if len(REFERENCE.sub("", word)) >= _LEAST_LITERAL)
     values = {value for word in long if (value := values_in(logged, word).get("PWD"))}
     lines = log.split("\n")
     entries = [(number, name) for number, line in enumerate(lines) if (name := _entered(line, folder))]
@@ -383,7 +383,7 @@ def _of_recipe(text: str, shown: Mapping[str, str]) -> list[str] | None:
 
 
 def _agrees(given: Mapping[str, str], shown: Mapping[str, str]) -> bool:
-    named = {_OLD_NAMES.get(name, name): value for name, value in shown.items()}
+    named = {OLD_NAMES.get(name, name): value for name, value in shown.items()}
     both = given.keys() & named.keys()
     return bool(both) and all(given[name] == named[name] for name in both)
 
@@ -413,7 +413,7 @@ def _words(line: str) -> list[str] | None:
 def _given(words: Sequence[str]) -> dict[str, str]:
     """Return the variables in make's arguments; cocotb's old names become the current ones."""
     pairs = (word.partition("=")[::2] for word in words if "=" in word)
-    return {_OLD_NAMES.get(name, name): value for name, value in pairs}
+    return {OLD_NAMES.get(name, name): value for name, value in pairs}
 
 
 def _placed_word(word: str, top: Path, folder: Path) -> str:
@@ -470,7 +470,7 @@ def _top_options(program: str) -> list[str]:
 
 def _follows(value: str, known: Collection[str]) -> bool:
     """Return whether all variables in a value of the Makefile are known; False if it has no variables."""
-    names = set(_REFERENCE.findall(value))
+    names = set(REFERENCE.findall(value))
     return bool(names) and names <= set(known)
 
 
@@ -484,9 +484,9 @@ def _solved(
     found: dict[str, str] = {}
     logged = set(log.split())
     folders = {value for name, _, value in settings if name == "SIM_BUILD"}
-    for word in filter(_REFERENCE.search, text.split()):
-        wanted = [name for name in _REFERENCE.findall(word) if name in names and name not in {*found, *shown}]
-        if wanted and len(_REFERENCE.sub("", word)) >= _LEAST_LITERAL:
+    for word in filter(REFERENCE.search, text.split()):
+        wanted = [name for name in REFERENCE.findall(word) if name in names and name not in {*found, *shown}]
+        if wanted and len(REFERENCE.sub("", word)) >= _LEAST_LITERAL:
             # A build that is up to date shows only files in its folder.
             values = values_in({os.path.dirname(each) for each in logged} if word in folders else logged, word)  # noqa: PTH120
             found |= {name: values[name] for name in wanted if values.get(name)}

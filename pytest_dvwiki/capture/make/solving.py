@@ -45,7 +45,7 @@ class Solution(Struct, frozen=True):
 def solve(
     lines: Sequence[tuple[str, str, str]],
     names: AbstractSet[str],
-    told: Mapping[str, str],
+    logged: Mapping[str, str],
     *,
     given: Mapping[str, str],
     likely: Mapping[str, str],
@@ -56,21 +56,21 @@ def solve(
     Args:
         lines: The assignments and conditions of the Makefile, as from `statements`.
         names: The variables from outside.
-        told: Variables with their values in the run.
+        logged: Variables with their values in the run.
         given: Variables on the command line of make, by their current names.
         likely: Values of variables from outside, from words that look alike in the Makefile and in the log.
         environment: The current environment, whose values may be those of the run.
     """
     on_line = dict(given) | {old: given[new] for old, new in OLD_NAMES.items() if new in given}
-    choices = _choices(lines, names - told.keys(), told, likely, environment)
+    choices = _choices(lines, names - logged.keys(), logged, likely, environment)
 
     def runs(evaluation: Evaluation) -> list[str | None]:
         return [evaluation.value(name) for group in _CHOOSING[:2] for name in group]
 
     fixed = {name: value for name, value in likely.items() if name not in choices}
-    named = {"SIM": told["SIM"]} if "SIM" in told else {}
+    named = {"SIM": logged["SIM"]} if "SIM" in logged else {}
     set_here = {name for name, how, _ in lines if how}
-    groups = [(group, _first(told, group)) for group in _CHOOSING if set_here & {*group} and group[0] not in given]
+    groups = [(group, _first(logged, group)) for group in _CHOOSING if set_here & {*group} and group[0] not in given]
 
     def evaluated(values: Mapping[str, str], unknown: Collection[str] = ()) -> Evaluation:
         return Evaluation(lines, {**named, **fixed, **values}, on_line, unknown)
@@ -108,7 +108,7 @@ def solve(
         elif not wanted and group in _CHOOSING[:2]:
             missing |= dict.fromkeys(deciding(group, names - {*fixed, *values, *environment, *group}))
     conditions = [line for line, how, _ in lines if not how]
-    if "SIM" not in {*told, *given, *environment} and any("SIM" in _mentioned(line) for line in conditions):
+    if "SIM" not in {*logged, *given, *environment} and any("SIM" in _mentioned(line) for line in conditions):
         missing["SIM"] = None
     return Solution({**fixed, **values}, evaluation, _reason(list(missing)))
 
@@ -131,14 +131,14 @@ def _mentioned(condition: str) -> set[str]:
 def _choices(
     lines: Sequence[tuple[str, str, str]],
     names: Collection[str],
-    told: Mapping[str, str],
+    logged: Mapping[str, str],
     likely: Mapping[str, str],
     environment: Mapping[str, str],
 ) -> dict[str, list[str | None]]:
     """Return the values that variables from outside may have had, the likeliest first; None for no value."""
     found: dict[str, dict[str, None]] = {}
-    known = {**told, **{old: told[new] for old, new in OLD_NAMES.items() if new in told}}
-    known |= {new: told[old] for old, new in OLD_NAMES.items() if old in told}
+    known = {**logged, **{old: logged[new] for old, new in OLD_NAMES.items() if new in logged}}
+    known |= {new: logged[old] for old, new in OLD_NAMES.items() if old in logged}
     for _ in range(_MOST_ROUNDS):
         more: dict[str, str] = {}
         for name, how, text in lines:
