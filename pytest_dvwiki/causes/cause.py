@@ -16,12 +16,11 @@ if TYPE_CHECKING:
     from pytest_dvwiki.records.matrix import Split
     from pytest_dvwiki.records.subtype_history import SubtypeHistory
 
-RuledOut = Literal["", "unread", "undone", "passed", "dropped", "apart"]
+RuledOut = Literal["", "unread", "undone", "passed", "apart"]
 """Why an open cause cannot explain a failure of its check, unless it was fixed (empty).
 
 `unread`: the simulation read none of the changes that introduced it; `undone`: they are undone; `passed`: the failing
-tests had passed with them; `dropped`: the cause was only seen with uncommitted changes, which are gone. `apart`: both
-are new, and no changed file was read by the simulations of both.
+tests had passed with them. `apart`: both are new, and no changed file was read by the simulations of both.
 """
 
 

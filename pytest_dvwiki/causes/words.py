@@ -132,7 +132,6 @@ def _beside(statement: of.Beside, style: Style = PLAIN) -> str:
         "unread": " (this simulation read none of the changes that introduced that one)",
         "undone": " (the changes that introduced that one are undone)",
         "passed": " (these tests passed with the changes that introduced that one)",
-        "dropped": " (that one was only seen with uncommitted changes that are gone)",
     }[statement.why]
     why = f" (fixed by {fix_text(statement.fix, style)})" if statement.fix is not None else why
     return f"treated as a different fault than {style.link(statement.page)}, reported by the same check{why}"

@@ -59,14 +59,9 @@ class Exclusions:
         onset = self._history.onset(name)
         if onset is None or onset.comes_and_goes:
             return None
-        came = known.first_bad
-        why: RuledOut
-        since: str | None
-        if came is not None and came.is_certain:
-            why, since = self._why(came, vcs, occurrence, onset), came.good
-        else:
-            why, since = "dropped" if self._is_dropped(known, vcs, occurrence) else "", known.history.rows[0].commit
-        if not why or since is None:
+        came, why = known.first_bad, self._why(known, vcs, occurrence, onset)
+        since = came.good if came is not None and came.is_certain else known.history.rows[0].commit
+        if why is None or since is None:
             return None
         changed = self._repository.changed(since, vcs) or ()
         if not may_matter(self._repository.in_code(changed, since, vcs), occurrence):
@@ -74,13 +69,16 @@ class Exclusions:
         run = self._history.reference(name).partition(SLASH)[2] or known.history.rows[0].task_id
         return Excluded(Undone(fingerprint=occurrence.fingerprint, task_id=run), why)
 
-    def _why(self, came: FirstBad, vcs: Vcs, occurrence: Occurrence, onset: Onset) -> RuledOut:
-        """Return why the commits that introduced a cause cannot explain a failure; empty if they may."""
+    def _why(self, known: Cause, vcs: Vcs, occurrence: Occurrence, onset: Onset) -> RuledOut | None:
+        """Return why what introduced a cause cannot explain a failure; empty if the fix says it, None if it may."""
+        came = known.first_bad
+        if came is None or not came.is_certain:
+            return "" if self._is_dropped(known, vcs, occurrence) else None
         if self._is_unread(came, vcs, occurrence):
             return "unread"
         if self._is_undone(came, vcs, occurrence):
             return "undone"
-        return "passed" if self._had_passed(came, vcs, occurrence, onset) else ""
+        return "passed" if self._had_passed(came, vcs, occurrence, onset) else None
 
     def _is_dropped(self, known: Cause, vcs: Vcs, occurrence: Occurrence) -> bool:
         """Return whether a cause was only seen with uncommitted changes, is fixed without them, and they are gone.
