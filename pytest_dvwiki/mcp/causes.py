@@ -183,7 +183,8 @@ class _Known:
             lines.append(f"Test: {quoted(failed.nodeid)}{seed}")
         # A command that is cut or changed would not work.
         if rerun is not None and rerun["line"] in (shown := quoted(rerun["line"], _LONGEST_COMMAND)):
-            lines.append(f"Run again: {shown}")
+            is_this = failed is not None and (rerun["test"], rerun["seed"]) == (failed.nodeid, failed.seed)
+            lines.append(f"Run again{'' if is_this else ', the shortest failing run'}: {shown}")
         return Row(
             {
                 **data,

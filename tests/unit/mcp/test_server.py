@@ -13,6 +13,7 @@ import pytest
 from jsonschema import Draft202012Validator
 from mcp.client.client import Client
 from mcp.shared.exceptions import MCPError
+from msgspec.structs import replace
 
 from pytest_dvwiki.agent.prompts import gather
 from pytest_dvwiki.cli import main
@@ -177,6 +178,17 @@ def test_the_newest_run_has_new_and_regressed_causes_first(server: Make, place: 
     assert "COCOTB_RANDOM_SEED=42" in back["rerun"]["line"]
     assert back["fixes"][0]["text"] == "fifo: reset the read pointer"
     assert text.index("NEW") < text.index("REGRESSED") < text.index("KNOWN")
+
+
+def test_a_command_of_an_earlier_failure_is_called_the_shortest_run(server: Make, place: Layout) -> None:
+    _, text = server().answer("dvwiki_match_failure", {}, "process")
+    assert "Run again: `" in text
+    quick, slow = (replace(failed(TEST, seed), duration_s=duration) for seed, duration in (("5", 1.0), ("6", 9.0)))
+    for number, test in enumerate((quick, slow), 2):
+        archive(place, record(number, occurrence(tests=(test,)), commit=f"{number}" * 40))
+    data, text = server().answer("dvwiki_match_failure", {}, "process")
+    assert (data["causes"][0]["seed"], data["causes"][0]["rerun"]["seed"]) == ("6", "5")
+    assert "Run again, the shortest failing run: `" in text
 
 
 def bug_of(place: Layout, fingerprint: str) -> str:
