@@ -50,7 +50,7 @@ _DATE = rf"[A-Z][a-z]{{2}} {_MONTH} {{1,2}}\d{{1,2}} {_TIME} (?:[A-Z]{{2,5}} )?\
 """Format of the program `date` and of C's `ctime`: `Sat Nov 21 10:20:11 2026`."""
 _OF_A_LOG = "|".join(
     (
-        rf"^\[?\d{{4}}-\d\d-\d\d[T ]{_TIME}",  # each line has its time
+        rf"^\[?\d{{4}}-\d\d-\d\d[T ]{_TIME}",  # every line begins with its time
         rf"^[#* \t]{{0,40}}{_DATE}[ \t]{{0,40}}$",
         rf"\b[Ss]tart(?:ed|ing)?\b[^\n]{{0,60}}?(?:{_DATE}|{_DAY}\D{{1,6}}{_TIME}|{_TIME}\D{{1,6}}{_DAY})",
         r"^[#*> \t]{0,40}(?i:(?:regression[ _-]?)?run[ _-]?id)\s*[:=]\s*\S",
@@ -77,7 +77,7 @@ def in_order(run: RunId, commit: str | None) -> tuple[str | None, ...]:
 def may_be_one(run: SourceRun, other: RunId, commit: str | None) -> bool:
     """Return whether two runs with the same artefacts may be one run.
 
-    The first kind of id that both have decides, else the commit. If they have neither in common, they may be one run.
+    The first kind of id that both have decides, else the commit. With nothing to compare, they may be one run.
     """
     pairs = zip(in_order(run.run_id, run.commit), in_order(other, commit), strict=True)
     return next((mine == theirs for mine, theirs in pairs if mine and theirs), True)

@@ -145,7 +145,7 @@ def test_a_run_commits_what_it_wrote_and_ends_as_its_tests_do(sharded: Project) 
     done = sharded.run("--dvwiki-commit=night", "--dvwiki-archive=record", in_process=True)
     assert done.ret == 1
     done.stdout.fnmatch_lines(
-        ["dvwiki: nothing was committed: a merge is in progress; finish it, and the next run commits"]
+        ["dvwiki: nothing was committed: a merge is in progress; finish it, and the next run will commit"]
     )
 
 

@@ -389,10 +389,10 @@ def _kind(path: Path, *, named: bool) -> Kind | None:
     if kind is not None:
         return kind
     if may_be_coverage(path.name):
-        # A project is full of other YAML; if this file was given by name, the reader reports what is wrong with it.
+        # Most YAML files are no reports; if the user named this one, the reader says what is wrong with it.
         return "coverage" if named else None
     if path.suffix.lower() == ".xml":
-        # A folder may be full of other XML; an empty file was created for a run that ended before writing it.
+        # Most XML files are no results, but an empty one may be from a run that ended before it wrote its results.
         return "results" if named or not head else None
     is_binary = b"\0" in head and not head.startswith(_UTF16)
     if is_binary or (path.suffix.lower() in _DATA and not named):
@@ -408,6 +408,6 @@ def _kind_of_content(path: Path, head: bytes) -> Kind | None:
         return "coverage"
     if may_be_coverage(path.name) and all(key.search(head) for key in _RECORD_KEYS):
         return "records"
-    # A log may show a line of a results file.
+    # A log may quote a results file, so the file must also begin with `<`.
     is_xml = head.removeprefix(codecs.BOM_UTF8).lstrip().startswith(b"<")
     return "results" if (is_xml and b"<testsuite" in head) or runner_of(path.name, head) is not None else None

@@ -1,6 +1,6 @@
 """Reader of functional coverage reports: XML and YAML of cocotb-coverage, UCIS XML of simulators and pyucis.
 
-UCIS XML is read without pyucis, which expands entities, builds a tree even of millions of bins, and stops at the first
+UCIS XML is read without pyucis, which expands entities, builds a tree even for millions of bins, and stops at the first
 cross that it cannot resolve. The few elements that hold bins are read as parser events instead. Code coverage in a UCIS
 file is skipped: its holes are source lines, which other tools show better.
 """
@@ -127,7 +127,7 @@ def _bins(
     if weight <= 0:
         return
     if hits.keys() == _CHECK and size == weight:
-        # A failing check is not coverage; a check that never failed is covered by its passes.
+        # A check that ever failed counts as uncovered; otherwise its passes are its hits.
         hits = {"PASS": 0 if hits["FAIL"] else hits["PASS"]}
     covergroup = _name(point.removeprefix(_ROOT))
     for label, count in hits.items():

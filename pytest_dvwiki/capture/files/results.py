@@ -222,7 +222,7 @@ class _CaseReader:
             self._collect = self._case.output = _Text(self._room())
 
     def _room(self) -> int:
-        """Return the maximum length of the next traceback or output, which is shorter after many of them."""
+        """Return the maximum length of the next traceback or output; after many of them, it is shorter."""
         self._texts += 1
         return _TEXT_LIMIT if self._texts <= _FULL_TEXTS else _SHORT_TEXT_LIMIT
 
@@ -239,7 +239,7 @@ class _CaseReader:
 
     def _judge(self, case: _OpenCase, status: Status, attributes: dict[str, str]) -> None:
         if case.status != "passed":
-            return  # the first result counts: an error at teardown does not hide the failure
+            return  # the first result counts, so that an error at teardown does not hide the failure
         case.status = status
         case.of_cocotb |= not _ATTRIBUTES.isdisjoint(attributes)
         # cocotb 2.0 has its own names for the attributes `type` and `message`.

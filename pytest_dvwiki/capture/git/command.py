@@ -44,7 +44,7 @@ class Git:
 
     @property
     def is_late(self) -> bool:
-        """Return whether the time is up, so that no answer means nothing."""
+        """Return whether the time is up; a missing answer then proves nothing."""
         return not self._time_left
 
 

@@ -42,7 +42,7 @@ _NAMELESS = {
     for role in ("AUTHOR", "COMMITTER")
     for part, value in (("NAME", "pytest-dvwiki"), ("EMAIL", "pytest-dvwiki@localhost"))
 }
-"""The author of commits if git is not configured with a name, as on a fresh CI machine."""
+"""The author of commits if no name is configured in git, as on a fresh CI machine."""
 
 
 class RefusedError(Exception):
@@ -98,7 +98,7 @@ class Branch:
         self._index = Path(self._room.name) / "index"
 
     def __enter__(self) -> Self:
-        if known := self._user_index_bytes():  # it has file times, so git need not read the files
+        if known := self._user_index_bytes():  # it caches file times, so git need not read the files
             self._index.write_bytes(known)
         self._git("read-tree", *(("--reset", self._base) if self._base else ("--empty",)), index=self._index)
         return self
@@ -192,7 +192,7 @@ class Branch:
             raise RefusedError("called by a git hook, while git itself is about to commit")
         for mark, what in _IN_PROGRESS.items():
             if (self._git_folder / mark).exists():
-                raise RefusedError(f"{what} is in progress; finish it, and the next run commits")
+                raise RefusedError(f"{what} is in progress; finish it, and the next run will commit")
         if self._answer("config", "--type=bool", "core.sparseCheckout") == "true":
             raise RefusedError("the checkout is sparse; `git sparse-checkout disable` restores all files")
         if not self.is_checked_out:

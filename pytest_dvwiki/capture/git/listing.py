@@ -27,7 +27,7 @@ _SPECIAL = "special"
 _EXECUTABLE = "executable"
 """Kind of change used instead of git's letter for executable Python files."""
 _COMMENT = {
-    "py": re.compile(r"\s*#(?:[\s#!]|$)"),  # in a string, `#5` may be a Verilog delay
+    "py": re.compile(r"\s*#(?:[\s#!]|$)"),  # `#5` may be a Verilog delay in a multi-line string
     **dict.fromkeys(("vhd", "vhdl"), re.compile(r"\s*--(?!\s*(?:pragma|synthesis|synopsys|psl)\b)")),
     **dict.fromkeys(
         ("v", "vh", "sv", "svh"), re.compile(r"\s*//(?!\s*(?:pragma|synthesis|synopsys|verilator|cadence|psl)\b)")
@@ -55,7 +55,7 @@ _AT_RUN_TIME = (
 )
 """Matches code in Python files and Makefiles that may import or run modules without spelling out their names."""
 _RUNS_COCOTB = r"cocotb-config|Makefile\.sim"
-"""Matches a Makefile that runs simulations by cocotb."""
+"""Matches a Makefile that runs simulations with cocotb."""
 _LOADED = re.compile(r"(?:^|/)(?:conftest|__init__|__main__|setup)\.py$")
 """Matches Python files that are loaded or run without being imported by name."""
 _BUILT_NAME = r"""(^|[^a-z0-9_-]|%[0-9]*[a-z])\.SUFFIX|["']SUFFIX["']"""
@@ -63,7 +63,7 @@ _BUILT_NAME = r"""(^|[^a-z0-9_-]|%[0-9]*[a-z])\.SUFFIX|["']SUFFIX["']"""
 _EXCEPT_PROSE = tuple(
     f":(top,exclude,icase,glob)**/*.{suffix}" for suffix in ("adoc", "dot", "drawio", "gv", "md", "puml", "rst", "svg")
 )
-"""Paths for git that leave out texts for people: they name drawings, but read none."""
+"""Pathspecs that exclude documents and drawings, which may name a drawing but do not read it."""
 _FLAGS = re.IGNORECASE | re.VERBOSE
 _HDL_COMMENT = re.compile(r"(?://|--\s).*")
 
@@ -142,7 +142,7 @@ class Listing:
 
     @property
     def for_people(self) -> set[str]:
-        """Return the drawings, documents and settings of editors that the failing simulation did not read."""
+        """Return the drawings, documents and editor settings that the failing simulation did not read."""
         return {name for name in self._unread_files if FOR_PEOPLE.search(name)}
 
     def unread(self, known: Collection[str], absent: str, edited: Collection[str]) -> set[str]:
@@ -205,7 +205,7 @@ def unread_files(git: Git, names: Iterable[str], reads: Collection[str], failed:
 
 
 def _for_people(git: Git, names: Collection[str], reads: Collection[str], failed: str) -> set[str]:
-    """Return the drawings, documents and settings of editors that no code may read.
+    """Return the drawings, documents and editor settings that no code can have read.
 
     A program that is not on record may read them, too. So no code of the repository may contain their names, or build a
     name with their suffix (`*.png`, `{name}.png`), and no file that was read may contain the name of their folder.
@@ -266,12 +266,12 @@ def _unimported(git: Git, names: Collection[str], reads: Collection[str]) -> set
 def _running_others(git: Git, names: Collection[str], reads: Collection[str], failed: str) -> set[str]:
     """Return the Makefiles that run simulations with cocotb, if the simulation was started without any of them.
 
-    A Makefile whose folder contains a folder of a file that was read, or is inside one, is not returned.
+    A Makefile is not returned if its folder contains, or is inside, the folder of a file that was read.
 
     Args:
         git: Answers queries about history.
         names: The files.
-        reads: All files that were read. If they contain no Makefile, but HDL and a testbench, none ran the simulation.
+        reads: All files that were read. If they include HDL and a testbench but no Makefile, none ran the simulation.
         failed: The commit to read the Makefiles from.
     """
     if any(map(MAKEFILE.search, reads)) or not all(any(map(kind, reads)) for kind in (HDL.search, _is_python)):
@@ -317,7 +317,8 @@ def _mentioned(git: Git, names: Collection[str], reads: Collection[str], failed:
     to other builds, and is not returned.
     """
     known = {_called(name).lower() for name in reads}
-    words = {_called(name) for name in names if _called(name).lower() not in known}  # another file of the same name
+    # Without files that have the name of a file that was read: a mention means that file.
+    words = {_called(name) for name in names if _called(name).lower() not in known}
     if len(words) > _MOST:
         return {*names}
     if not words:

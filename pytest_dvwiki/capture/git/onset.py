@@ -73,7 +73,7 @@ def known_or_new(
         if keeps_fix is not False and has_seed and not is_deterministic(occurrence):
             onset = replace(onset, fixed_after=None, passes_to_hold={} if keeps_fix else onset.passes_to_hold)
         if onset.fixed_after and onset.failed.isdisjoint(test.nodeid for test in occurrence.tests):
-            # The failures since the fix are of other tests: they may be another fault, or came with other commits.
+            # Since the fix, only other tests have failed: due to another fault, or to other commits.
             onset = replace(onset, commit=None, first_bad=None)
         found, is_new = _of_failure(occurrence, vcs, onset, history, repository)
         if found is not None:
@@ -121,7 +121,7 @@ def _of_failure(
             vcs = Vcs(commit=onset.commit)
         begins = _start(occurrence, vcs, onset, history, repository)
         if begins is None or (begins.passed_with != "same" and known is not None and known.dirty):
-            # The pass proves nothing, so only the first sighting is left, and that run had uncommitted changes.
+            # No pass proves the cause absent, and the first failing run had uncommitted changes.
             return known, False
         start = begins
     between = functools.partial(
@@ -200,9 +200,9 @@ def _start(
     occurrence: Occurrence, failed: Vcs, onset: Onset, history: History, repository: Repository
 ) -> _Start | None:
     """Return the last pass before a cause appeared, preferring passes that prove its absence."""
-    thin: _Start | None = None
+    weak: _Start | None = None
     is_usable = functools.partial(_is_usable, occurrence=occurrence, failed=failed, repository=repository)
-    # Where a fixture failed, only the first of its tests may have a simulator, and so passes to compare with.
+    # If a fixture failed, perhaps only its first test has a simulator; passes are looked up by simulator.
     tests = sorted(occurrence.tests, key=lambda test: test.simulator is None)
     for test in tests[:_MOST_TESTS]:
         before = [*filter(is_usable, history.last_passes(occurrence, test, onset.moment or EVER, edited=True))]
@@ -215,14 +215,14 @@ def _start(
             found = _nearest(group, failed, repository)
             if found is not None:
                 return _Start(test.nodeid, _range_start(found.commit, onset, repository))
-        last = _nearest(before, failed, repository) if thin is None else None
+        last = _nearest(before, failed, repository) if weak is None else None
         if last is not None:
             seed = None if test.seed_unknown else test.stimulus_seed
             is_other = None not in {last.seed, seed} and last.seed != seed
             good = _range_start(last.commit, onset, repository)
             if good == last.commit:
-                thin = _Start(test.nodeid, good, "other" if is_other else "unknown")
-    return thin
+                weak = _Start(test.nodeid, good, "other" if is_other else "unknown")
+    return weak
 
 
 def passed_since(
@@ -302,7 +302,7 @@ def _independent(passes: Sequence[Pass], *, comes_and_goes: bool) -> list[Pass]:
 
 
 def _nearest(passes: Sequence[Pass], failed: Vcs, repository: Repository) -> Pass | None:
-    """Return the last pass at a failing commit or at one of its ancestors."""
+    """Return the last pass at the failing commit or at one of its ancestors."""
     found: Pass | None = None
     by_commit: dict[str, Pass] = {}
     for one in passes:
@@ -330,7 +330,7 @@ def narrowed(
     """
     found: dict[str, FirstBad] = {}
     for each in failing:
-        # With another seed, or sources other than the commit's, a pass says nothing about the commit.
+        # A pass with another seed or with uncommitted changes says nothing about the commit.
         other_seed = each.seed_unknown or (each.seed is not None and each.by.seed != each.seed)
         if other_seed or vcs.commit is None or vcs.dirty or each.vcs.commit is None or each.fingerprint in found:
             continue

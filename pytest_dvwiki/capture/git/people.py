@@ -90,7 +90,7 @@ class People:
         span = [before] if before == now else [before, now]
         patch = self._git.ask("diff", *PATCH, *span, "--", f":(top,literal){name}") or ""
         hunks = [] if "\n--- /dev/null\n" in patch else _HUNK.findall(patch)[:_MOST_HUNKS]
-        # A hunk without a count has one line; a count of 0 means that lines were inserted after the named one.
+        # A hunk without a count has one line; a count of 0 means that lines were inserted after that line.
         ranges = [f"-L{max(1, int(first))},+{min(int(count or 1) or 1, _MOST_LINES)}" for first, count in hunks]
         top = self._git.ask("rev-parse", "--show-cdup")
         if not ranges or top is None:

@@ -62,10 +62,10 @@ _NO_REPORT = re.compile(
     r"|\bwith definition [\w.$]{1,200} \(at [^()\n]{1,300}\)",
     re.MULTILINE,
 )
-"""Matches text with names of sources that reported no failure.
+"""Matches text that names sources without reporting a failure in them.
 
-That is a progress message of a testbench, or cocotb's description of a handle, which names the source of the top level
-in each assertion about one of its ports.
+It is either a progress message of a testbench or cocotb's description of a handle. An assertion about a port of the top
+level contains such a description, with the source of the top level.
 """
 _LACKS = re.compile(
     r"(?i)no such file|no rule to make|file.* not found|not found.* file|does not exist|filenotfound"
@@ -210,7 +210,7 @@ class Repository:
         edited = () if same_edits else (*before.edited, *now.edited)
         same = self._with_same_code((before.commit, now.commit), files) if files and not same_edits else ()
         code = [name for name in files or () if name not in same]
-        if files == () or (files and not same_edits and self._are_beside(before.commit, code, edited, reads)):
+        if files == () or (files and not same_edits and self._are_irrelevant(before.commit, code, edited, reads)):
             return Difference(change="nothing") if same_edits else self._uncommitted(before, now, suspects)
         is_older = self._is_ancestor(now.commit, before.commit)
         return Difference(change="older") if is_older else self._commits(before, now, files or (), suspects)
@@ -220,10 +220,11 @@ class Repository:
         is_known = all(state.edited for state in (before, now) if state.dirty)
         return is_known and self.are_unread((*before.edited, *now.edited), reads, str(before.commit))
 
-    def _are_beside(self, failed: str, files: Sequence[str], edited: Sequence[str], reads: Sequence[str]) -> bool:
+    def _are_irrelevant(self, failed: str, files: Sequence[str], edited: Sequence[str], reads: Sequence[str]) -> bool:
         """Return whether the commits are irrelevant, so that only the uncommitted changes can explain the difference.
 
-        Commits are irrelevant if they touch only prose, or if the simulation read an edited file but none of theirs.
+        Commits are irrelevant if they touch only prose, or if the simulation read an edited file but none of the files
+        that the commits touch.
 
         Args:
             failed: The commit of the failing run.
@@ -332,10 +333,10 @@ class Repository:
         return None if files is None else tuple(map(clean_text, files))
 
     def restored(self, files: Iterable[str], span: tuple[str, str], now: Vcs) -> tuple[str, ...]:
-        """Return the given files that are back in a state from before a failure, apart from comments.
+        """Return the given files whose code is again as it was before a failure.
 
-        That is their state at a pass, or before a commit between the pass and the failure: another fault may have been
-        in a file at the pass.
+        The code is compared with the pass, and with the state before each of the newest commits from the pass to the
+        failure, because at the pass a file may have had another fault, fixed since.
 
         Args:
             files: The files.
@@ -359,7 +360,7 @@ class Repository:
         return tuple(file for file in files if file not in left)
 
     def restoring(self, passed: str, span: tuple[str, str], reads: Sequence[str]) -> str | None:
-        """Return the first commit of a range at which a simulation's files are as at a pass, apart from comments.
+        """Return the first commit of a range at which the code that a simulation read is the same as at a pass.
 
         Args:
             passed: Full hash of the commit of the pass.
@@ -447,16 +448,16 @@ class Repository:
         if fix.commits is None or is_revision(*fix.commits) or not 0 < fix.file_count == len(fix.files):
             return None
         if fix.note:
-            return None  # uncommitted changes may be the fix, and the commits have nothing to do with it
+            return None  # the fix may be the uncommitted changes rather than the commits
         key = (fix.commits, fix.files, now.commit)
         if key not in self._kept:
             self._kept[key] = self._has_patch(fix.commits, fix.files, now)
         return self._kept[key]
 
     def _has_patch(self, commits: tuple[str, str], files: Sequence[str], now: Vcs) -> bool | None:
-        """Return whether the current sources have all changes between two commits, False if none, else None.
+        """Return True if the current sources have the changes between two commits, False if not, None if unknown.
 
-        They have all if no line of code that was added is gone, and none that was removed is back.
+        The changes are there if no line of code that was added is gone, and none that was removed is back.
         """
         paths = ("--", *(f":(top,literal){name}" for name in files))
         names = ("diff", *DIFF, "--name-only", "-z")
@@ -607,7 +608,7 @@ class Repository:
         listing = Listing(self._git, [*span, *merges], sources, files, reads=reads, failed=failed)
         edited = self._edited() if now.dirty else ()
         log, unread = self._ordered(listing, code, suspects, (*before.edited, *edited))
-        # Files that only the unread commits touch are not part of what the other commits did.
+        # Files that only the unread commits touch are left out.
         theirs = listing.only_of(unread)
         unneeded = theirs | listing.for_people
         kept = [name for name in (*code, *same) if name not in prose and name not in theirs]
@@ -655,7 +656,7 @@ class Repository:
             return tuple(newest), set()
         failing = listing.touching(suspects.named(files))
         if suspects.reads:
-            # If a glob collects the sources, the simulation lacked such a file beside those that it read.
+            # Sources may be collected with a glob: a file that was absent from their folders may have been needed.
             folders = {PurePosixPath(name).parent for name in suspects.reads}
             gone = {name for name in listing.changed(suspects.absent) if PurePosixPath(name).parent in folders}
             found = [*failing, *listing.touching(suspects.read(files)), *listing.touching(gone), *newest]

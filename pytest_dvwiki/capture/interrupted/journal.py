@@ -189,7 +189,7 @@ def try_lock(descriptor: int) -> bool:
     """
     try:
         if sys.platform == "win32":
-            os.lseek(descriptor, 1 << 30, os.SEEK_SET)  # far beyond the text, which stays readable for others
+            os.lseek(descriptor, 1 << 30, os.SEEK_SET)  # far beyond the text, so that others can still read it
             msvcrt.locking(descriptor, msvcrt.LK_NBLCK, 1)
         else:
             fcntl.lockf(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)

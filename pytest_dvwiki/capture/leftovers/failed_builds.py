@@ -47,7 +47,7 @@ class FailedBuilds:
             log: The log.
             stopped: Pairs of a folder where make stopped, and make's output in that folder.
         """
-        # If the only folder is not searched for results, a later run that passes has its results beside its own log.
+        # If the only folder is not searched for results, a later pass is found beside its log, not in that folder.
         folders = [Path(folder) for folder, _ in stopped]
         if len(folders) == 1 and log.searched is not None and not folders[0].is_relative_to(log.searched):
             return False

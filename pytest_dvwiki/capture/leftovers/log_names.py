@@ -1,4 +1,4 @@
-"""Names simulations that left a log without a results file, and builds that failed before one.
+"""Names simulations that left a log without a results file, and builds that failed before a simulation.
 
 A simulation has the same name with and without a results file, so that the same test is compared in every run: the name
 of the results file that it would have written. The tests of a failed build are unknown, so the build has the name of
@@ -46,11 +46,16 @@ class LogNames:
     ) -> str:
         """Return the name that a simulation would have if it had written a results file.
 
-        The file would be named like the log if another results file in the log's folder is named like its log.
-        Otherwise, it would be in the folder where make ran. If that folder is unknown, the results file of another
-        simulation in the log shows it. If the folder is unknown or not searched, and there is no such file, it would be
-        beside the log: named like the log if the files in other folders are, or if the simulation chose a name for its
-        results file; else without such a name, but only if the folder has no other log.
+        The first of these that applies gives the name; 1 and 4 require that the log is that of one simulation:
+
+        1. a file named like the log, if another results file in the log's folder is named like its log,
+        2. the results file in the folder where make ran, if that folder is known and searched,
+        3. the results file that was read with the log, if all simulations in the log ran in one folder,
+        4. a file named like the log, if results files in other folders are named like their logs, or if make ran in
+           another folder and the simulation chose a name for its results file,
+        5. the log's folder, if all simulations in the log ran in one folder, and the log is not from an archive and is
+           the only one in its folder,
+        6. the log.
 
         Args:
             log: The log.
@@ -113,7 +118,7 @@ class LogNames:
         return replace(log, path=path, shown=shown_path(str(path), self._root))
 
     def _beside(self, log: Artefact, made_in: Path | None, logged: str | None) -> Artefact | None:
-        """Return the copy of a results file that would be beside a log; None if nothing shows that it has its name."""
+        """Return the copy of a results file expected beside a log and named like it; None if none is expected."""
         if (beside := self._logs.results_like(log)) is not None:
             return beside
         is_elsewhere = made_in is not None and made_in != log.path.parent

@@ -66,7 +66,7 @@ class LogParts:
         else:
             call = self.make.call(logs, makefile, modules_of(part))
         lines = "\n".join(line for _, line in (*part.preamble, *part.rest))
-        # Make looks for all sources before it calls a tool, so it asked for these HDL files and read none.
+        # Make checks that all sources exist before it calls a tool: it read no HDL, but looked for the missing files.
         lacking = lacking_sources(lines, makefile.parent) if makefile is not None else ()
         return collect(
             Simulation(

@@ -182,7 +182,7 @@ class LoneLogs:
         return any(is_same(name, part.seed, case) for name, case in pairs)
 
     def _distinct(self, name: str, part: Regression, several: Collection[str]) -> str:
-        """Return the name of a simulation, with its module or a number if another one has its tests."""
+        """Return the name of a simulation, with its module or a number appended if another one has the same tests."""
         modules = {block.name.rpartition(".")[0] for block in part.blocks}
         if len(modules) == 1 and any(without_module(block.name) in several for block in part.blocks):
             name = "::".join(filter(None, (name, clean(modules.pop()))))
@@ -233,7 +233,8 @@ def _named(log: Artefact, read: ReadLog) -> NamedRun | None:
 def ended_without_tests(part: Regression, parts: Iterable[Regression]) -> bool:
     """Return whether a simulation ended before its first test, and no other simulation in the log ran its test modules.
 
-    If another one did, the modules may have been repaired before. If make stopped, the part counts as a failed build.
+    If another simulation did, the modules may have been repaired in between. If make stopped, the part counts as a failed
+    build, and False is returned.
 
     Args:
         part: The part of the log that covers the simulation.

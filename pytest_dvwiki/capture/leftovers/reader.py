@@ -96,7 +96,7 @@ def read_leftovers(
 
 
 def _later(logs: RunLogs, run: Leftovers) -> dict[Path, Artefact]:
-    """Return the logs of later runs that ran no test, by path, and note the results files that these runs outdate."""
+    """Return the logs of later runs that ran no test, by path; add a note for each results file that is older."""
     pairs = logs.later()
     run.notes += (
         f"{artefact.shown}: from an earlier run than {log.shown}, which ran no test" for artefact, log in pairs
@@ -111,7 +111,7 @@ def _add_shared(
     lone: LoneLogs,
     failed_builds: FailedBuilds,
 ) -> None:
-    """Add what a log says beside the results files that were read with it."""
+    """Add what a log shows in addition to the results files that were read with it."""
     results = beside[0] if len(beside) == 1 else None
     tests = [block.name for part in regressions for block in part.blocks]
     if len(tests) == len(set(tests)):  # otherwise some of its simulations may belong to an earlier run

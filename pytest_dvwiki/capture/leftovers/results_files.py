@@ -74,9 +74,9 @@ class ResultsFiles:
         self._archived = archived
         self._seen = seen
         self.shared: dict[Path, tuple[Artefact, list[Artefact | None]]] = {}
-        """By path, each log with results files that also holds other simulations.
+        """Maps a path to a log that has results files and also holds other simulations, and to a list of these files.
 
-        Each has a list of its results files, with None for a file that does not show where make ran.
+        In the list, None stands for a file that does not show where make ran.
         """
 
     def parsed(self) -> Iterator[tuple[Artefact, ResultsFile | None]]:
@@ -106,14 +106,14 @@ class ResultsFiles:
             own: The logs of this file alone.
         """
         run = self._run
-        # The file of a tool other than cocotb is complete; a log beside it is another tool's.
+        # The file of a tool other than cocotb is complete, and a log beside it is from another tool.
         is_whole = file is not None and (artefact.runner is not None or not any(case.of_cocotb for case in file.cases))
         logs = [] if is_whole else self._logs.join(artefact, file, own)
         if artefact.path in self._seen and self._logs.is_followed(artefact):
             self._archived.add(artefact.path)
         # If no results were written, only the logs identify the run.
-        telling = [artefact] if file is not None else logs
-        if telling and all(each.path in self._archived for each in telling):
+        identifying = [artefact] if file is not None else logs
+        if identifying and all(each.path in self._archived for each in identifying):
             self._archived.update(each.path for each in (artefact, *own, *logs))
             return
         run.times.append(_time(file, artefact))

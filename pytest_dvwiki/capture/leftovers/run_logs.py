@@ -66,7 +66,10 @@ class RunLogs:
         self._parts_of: dict[Path, list[Regression]] = {}
         """Maps a log to its regressions, which are cached until the log has been matched with a results file."""
         self._alike: dict[tuple[str | None, str], str] = {}
-        """Maps a folder, or None for any, and the end of a log's name to the end of its results file's name."""
+        """Maps a folder (None for any) and the extension of a log to the extension of its results file.
+
+        An extension begins at the first dot of a name.
+        """
 
     def parts(self, log: Artefact) -> list[Regression]:
         """Return the regressions in a log, one for each start of a simulator.
@@ -106,7 +109,10 @@ class RunLogs:
         return alike
 
     def results_like(self, log: Artefact, *, in_its_folder: bool = False) -> Artefact | None:
-        """Return the results file named like a log; None if no other simulation of the run has such names.
+        """Return the results file that a log would have if the two are named alike.
+
+        The result is None unless another simulation of the run has a log with the same extension, and a results file
+        named like that log.
 
         Args:
             log: The log.
@@ -171,7 +177,7 @@ class RunLogs:
         return not seeds or not logged or not seeds.isdisjoint(logged)
 
     def _ended_before_its_tests(self, log: Artefact, file: ResultsFile) -> bool:
-        """Return whether a log is from a later run than a results file, a run that failed before its tests started.
+        """Return whether a log is from a run that came after a results file and failed before its tests started.
 
         If make stops before it deletes the results file, the file of the previous run stays in place. A log may also be
         from the same run and explain the failures in the results file. However, failed tests show that a simulation
@@ -185,7 +191,7 @@ class RunLogs:
             return False
         classes = set().union(*(self._classes(log, part) for part in parts))
         if any(part.seed is not None for part in parts):
-            # Cocotb draws its seed before it imports the test modules.
+            # cocotb draws its seed before it imports the test modules.
             return not classes.isdisjoint(_NO_TEST_YET)
         if any(case.status in {"failed", "error"} for case in file.cases):
             return not any(part.started for part in parts) and not classes.isdisjoint(_NO_HARDWARE_YET)
@@ -200,7 +206,7 @@ def _stem(artefact: Artefact) -> str:
 
 
 def _end(artefact: Artefact) -> str:
-    """Return what follows the base name of a file."""
+    """Return the part of a file's name from its first dot."""
     return PurePosixPath(artefact.shown).name.removeprefix(_stem(artefact))
 
 

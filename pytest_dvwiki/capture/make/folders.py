@@ -38,7 +38,7 @@ _START = 1 << 18
 def builds_in(lines: Iterable[str | None]) -> Iterator[str]:
     """Yield the sections of a log that end where make stopped.
 
-    A make that stops because a make that it called stopped ends no section: that build has ended already.
+    If make stops only because a make that it called has stopped, no section ends: that build has ended already.
 
     Args:
         lines: The lines of the log; None ends a section without a failure.

@@ -31,7 +31,7 @@ _ASSIGNMENT = re.compile(
     r"[ \t]*(?:(?:export|override|private)[ \t]++)*([A-Za-z_]\w*)[ \t]*([?+!]=|:{0,3}=)([^#]*)", re.ASCII
 )
 _OF_TARGETS = re.compile(r" *+([^\s:=#][^:=#]*+)::?(?!=)")
-"""Matches the targets of a rule, or of an assignment for them alone."""
+"""Matches the targets of a rule, or of a target-specific assignment."""
 _DEFINE = re.compile(r"[ \t]*(?:(?:export|override|private)[ \t]++)*define[ \t]++([^\s=:?+!]++)[ \t]*([?+!]?:{0,3}=)?")
 _END_OF_DEFINE = re.compile(r"[ \t]*endef\b")
 _IN_RULE = re.compile(r"[ \t]*(?:(?:else|endif|ifn?def|ifn?eq)\b|$)")
@@ -55,7 +55,7 @@ _MAKE = re.compile(
     r"(?:^|[;&|] *)[-@+]*(?:(?:\S*/)?(?:env|nice|nohup|time|timeout)(?: +[\w.:=-]+)* +)?"
     r"(?:\$[({]MAKE[)}]|(?:[\w./-]*/)?g?make)(?= |$)([^;&|<>`$]*)$"
 )
-"""Matches a call of make, perhaps by `timeout 60`, at the end of a line in a log or recipe."""
+"""Matches a call of make, perhaps through `timeout 60`, at the end of a line in a log or recipe."""
 _BELOW_PWD = re.compile(r"\$[({]PWD[)}]/([^$:]+)")
 _RESULTS = re.compile(r'^"(?:\S*/)?g?make" -f \S+ (\S+)$', re.MULTILINE)
 """Matches the call of make by which cocotb's Makefile makes the results file."""
@@ -131,7 +131,7 @@ def make_call(
     solved = shown | solution.values
     needless |= given.keys()
     solved = {name: value for name, value in solved.items() if OLD_NAMES.get(name, name) not in needless}
-    variables, more = _ways(solved, names, settings, solution, solved.keys() - shown.keys())
+    variables, more = _split_variables(solved, names, settings, solution, solved.keys() - shown.keys())
     words = [_placed_word(word, top, folder) for word in called]
     if target and all("=" in word for word in called):
         words.append(target)
@@ -141,7 +141,7 @@ def make_call(
             variables[name] = environment[name]
     built = top_in(shown)
     if built and tops - {built} and "Makefile.sim" in text and "SIM_BUILD" not in text:
-        # The folder of builds may hold another design, which make would take for this one.
+        # The default build folder may hold another design, which make would take for this one.
         variables["SIM_BUILD"] = f"sim_build/{built}"
     changed = () if here == folder else ("-C", relative(folder, here))
     return Call(
@@ -154,23 +154,23 @@ def make_call(
     )
 
 
-def _ways(
+def _split_variables(
     solved: Mapping[str, str],
     names: Collection[str],
     settings: Sequence[tuple[str, str, str]],
     solution: Solution,
     found: Collection[str],
 ) -> tuple[dict[str, str], list[str]]:
-    """Return the variables that the environment must give, and the words that make's command line must.
+    """Return the variables to set in the environment, and the arguments to add to make's command line.
 
-    Only the command line overrides what a Makefile sets itself.
+    Only the command line overrides the Makefile's own assignments.
 
     Args:
         solved: The values of variables in a run.
         names: The variables that the Makefile takes from outside.
         settings: The assignments of the Makefile.
-        solution: What the Makefile makes of the values.
-        found: Names of the variables whose values follow from other values.
+        solution: The Makefile evaluated with these values.
+        found: Names of the variables whose values are inferred, because the log does not show them.
     """
     variables, words = {}, []
     for name, value in solved.items():
@@ -199,8 +199,8 @@ def _logged_values(shown: Mapping[str, str], results: Collection[str], modules: 
 def _own_rule(text: str, modules: Collection[str]) -> tuple[str, frozenset[str]]:
     """Return the target of the rule that runs test modules, and the variables of cocotb that need not be set for it.
 
-    The recipe calls the simulator itself and sets the modules. What the Makefile does not mention, such as the top, is
-    in the command of the simulator.
+    The recipe calls the simulator itself and sets the modules. If the Makefile does not mention the top, the simulator's
+    command has it, and it need not be set either.
 
     Args:
         text: Text of the Makefile.
@@ -223,18 +223,18 @@ def _own_rule(text: str, modules: Collection[str]) -> tuple[str, frozenset[str]]
 
 
 def _goals(called: Sequence[str], target: str, text: str) -> list[str]:
-    """Return the targets that a call of make asked for: those in it, or else the first one of the Makefile.
+    """Return the targets that a call of make built: those in the call, or else the default one of the Makefile.
 
     Args:
         called: The arguments of the call, as far as they are known.
-        target: The target that is known from what was run, or empty.
+        target: The target known from the test modules that ran; empty if unknown.
         text: Text of the Makefile.
     """
     options = [number for number, word in enumerate(called) if word in {"-f", "--file"}]
     named = [word for number, word in enumerate(called) if "=" not in word and not {number, number - 1} & {*options}]
     if target or named:
         return [*named, target]
-    # Before it, an include may have other targets.
+    # An include before the first rule may define the default target.
     first = next((line for line in text.split("\n") if _RULE.match(line) or _INCLUDE_ANY.match(line)), "")
     found = _RULE.match(first)
     return [found[1]] if found else []
@@ -333,7 +333,7 @@ def _called(log: str, folder: Path, text: str, modules: Collection[str]) -> tupl
         modules: Names of the test modules that the call ran, if known.
 
     Returns:
-        The arguments (none if unknown), and the part of the log from that call on (the whole log if unknown).
+        The arguments (none if unknown), and the log of that call alone (the whole log if unknown).
     """
     lines = log.replace("\\\n", " ").split("\n")
     entries = [(number, found[1]) for number, line in enumerate(lines) if (found := _ENTERED.match(line))]
@@ -494,19 +494,19 @@ def _solved(
 
 
 def assignments(text: str, targets: Collection[str] = ()) -> list[tuple[str, str, str]]:
-    """Return the name, operator and value of each assignment of a Makefile; of `define` the value is empty.
+    """Return the name, operator and value of each assignment of a Makefile; the value of a `define` is left empty.
 
-    What a recipe gives to its command (`SIM=icarus vvp …`) is none.
+    A variable that a recipe sets for its command (`SIM=icarus vvp …`) is not an assignment.
 
     Args:
         text: Text of the Makefile.
-        targets: The targets whose own assignments (`sim: SIM = icarus`) count.
+        targets: The targets whose target-specific assignments (`sim: SIM = icarus`) are included.
     """
     return [each for each in statements(text, targets) if each[1]]
 
 
 def statements(text: str, targets: Collection[str] = ()) -> list[tuple[str, str, str]]:
-    """Return the assignments of a Makefile, as `assignments`, and between them the conditions, without an operator."""
+    """Return the assignments of a Makefile as `assignments` does, and conditions in between, with an empty operator."""
     found: list[tuple[str, str, str]] = []
     in_rule, depth = False, 0
     for line in text.split("\n"):
@@ -549,7 +549,7 @@ def _is_for(names: Iterable[str], targets: Collection[str]) -> bool:
 
 
 def given_by_recipes(text: str) -> Iterator[tuple[str, str]]:
-    """Yield the name and value of each variable that a recipe gives to its command alone."""
+    """Yield the name and value of each variable that a recipe sets only for its command."""
     for line in text.split("\n"):
         if line.startswith("\t"):
             for word in itertools.takewhile(lambda word: "=" in word, line.lstrip("\t @+-").split()):

@@ -35,7 +35,7 @@ class Solution(Struct, frozen=True):
     evaluation: Evaluation
     """The Makefile with these values."""
     unknown: str
-    """Why the values may run something else; empty if they run the same."""
+    """Why make may run something else with these values; empty if it runs the same."""
 
     def made(self, name: str) -> str | None:
         """Return the value that the Makefile gives a variable; None if it is unknown."""
@@ -51,14 +51,14 @@ def solve(
     likely: Mapping[str, str],
     environment: Mapping[str, str],
 ) -> Solution:
-    """Find values of a Makefile's variables from outside with which it gives what the log shows.
+    """Find values of the variables from outside for which the Makefile yields the values in the log.
 
     Args:
         lines: The assignments and conditions of the Makefile, as from `statements`.
         names: The variables from outside.
         logged: Variables with their values in the run.
         given: Variables on the command line of make, by their current names.
-        likely: Values of variables from outside, from words that look alike in the Makefile and in the log.
+        likely: Values of variables from outside, inferred from words of the Makefile that match words of the log.
         environment: The current environment, whose values may be those of the run.
     """
     on_line = dict(given) | {old: given[new] for old, new in OLD_NAMES.items() if new in given}

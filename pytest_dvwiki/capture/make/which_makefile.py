@@ -98,9 +98,9 @@ class Makefiles:
         return path if path is not None and self._named(path, evidence) else None
 
     def _in(self, folder: Path, evidence: MakeRun) -> Path | None:
-        """Return the Makefile in a folder that make used: the one that the log names, or else the one with such a name.
+        """Return the Makefile that make used in a folder: the one named in the log, or else the one that make finds.
 
-        If the log names several, only the module and top of the run can tell them apart.
+        If the log names several, the only one that sets the run's module or top is returned.
         """
         calls = _NAMED.findall(evidence.log)
         here = {folder / name for name, entered in calls if not entered or Path(entered) == folder}

@@ -30,7 +30,7 @@ _SAID_BY_MAKE = re.compile(
 A leading `-`, as in cocotb's Makefile for Verilator, makes make ignore the failure.
 """
 _MISSED_BY_MAKE = re.compile(r"^make(?:\[\d+\])?: \*\*\* wait: No child processes\.")
-"""Matches a message of make if a signal arrives while make handles the end of a command.
+"""Matches the message that make prints if a signal arrives while make handles the end of a command.
 
 Its signal handler has already waited for all commands, so the message names no target.
 """
@@ -121,7 +121,7 @@ def status_in(lines: Iterable[str]) -> int | None:
 
 
 def was_killed(lines: Iterable[str]) -> bool:
-    """Return whether make tells that a signal ended it, without telling which one."""
+    """Return whether make reports that a signal ended it, without saying which one."""
     return any(map(_MISSED_BY_MAKE.match, lines))
 
 

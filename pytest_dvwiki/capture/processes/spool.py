@@ -1,9 +1,9 @@
 """Copies the output of a test's child processes into files, and forwards it to its destination.
 
 From the start of a test's first child to the end of the phase, file descriptors 1 and 2 refer to two files opened for
-appending. A thread forwards the data or, if nobody watches the output, they are forwarded at the end of the phase. A
-pipe would break a child that outlives pytest, and would leave no evidence after a kill: under pytest's default capture,
-these files are all that remains of a killed test's output.
+appending. A thread forwards the data; if nobody watches the output, the data are forwarded at the end of the phase
+instead. A pipe would break a child that outlives pytest, and would leave no evidence after a kill: under pytest's
+default capture, these files are all that remains of a killed test's output.
 """
 
 from __future__ import annotations

@@ -64,7 +64,7 @@ class ToolCall(Struct, frozen=True, kw_only=True):
     libraries: tuple[str, ...] = ()
     """Absolute paths of the folders that are searched for the files of modules (`-y`)."""
     searched: tuple[str, ...] = ()
-    """Absolute paths of the folders with libraries of VHDL that other calls made."""
+    """Absolute paths of the folders with VHDL libraries that other calls made."""
     unlisted: bool = False
     """Whether the command reads sources that are unknown, such as those of a file list that no longer exists."""
     artefact: str | None = None

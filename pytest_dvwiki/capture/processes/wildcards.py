@@ -19,12 +19,12 @@ _LONGEST = 4096
 
 
 def is_pattern(word: str) -> bool:
-    """Return whether a shell may replace a word by other words."""
+    """Return whether a shell may expand a word into other words."""
     return any(each.search(word) for each in (_WILDCARD, _BRACES, _BY_SHELL))
 
 
 def expanded(path: str) -> list[str]:
-    """Return the paths by which a shell replaces an absolute path, sorted.
+    """Return the paths into which a shell expands an absolute path, sorted.
 
     The list is empty if no file matches, if there are too many files to compare, or if the path needs the shell's
     variables.
@@ -56,7 +56,7 @@ def _alternatives(word: str) -> list[str]:
 
 
 def _fitting(path: str, left: int) -> tuple[list[str], int]:
-    """Return the existing paths that match, and the remaining number of entries to compare; no paths if it runs out."""
+    """Return the existing paths that match, and the remaining number of entries to compare; no paths if none remain."""
     found = [os.sep]
     for part in path.strip("/").split("/"):
         if not _WILDCARD.search(part):

@@ -207,7 +207,7 @@ class Watch:
         self._of_item = 0
         """Index in `_open` of the first build that belongs to the current item."""
         self._merging = False
-        """Whether no simulation has run since the last build."""
+        """Whether the next call may continue a build, because no simulation has run since."""
 
     def next_item(self) -> None:
         """Start another item; its runs do not use failed builds of earlier items."""

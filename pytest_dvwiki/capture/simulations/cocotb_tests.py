@@ -79,7 +79,7 @@ class CocotbTest(Struct, frozen=True, kw_only=True):
     def entry(self) -> str:
         """Return the test's entry in the results file: `Type: message`, then the traceback.
 
-        If the file is missing or has no error (cocotb 1.9), an equal entry is made from the log's lines under the
+        If the file is missing or has no error (cocotb 1.9), an equivalent entry is built from the log's lines under the
         verdict.
         """
         case = self.case
@@ -163,7 +163,7 @@ def _mark_not_started(tests: list[CocotbTest]) -> list[CocotbTest]:
     running = {test.name for test in began[:1]}
     running |= {test.name for test in tests if test.unfinished}
     marked = {test.name for test in ended} | {test.name for test in tests if test.exception == _STOPPED_BY_LIMIT}
-    # cocotb 1.9 gives no exception: a test that is not in its log never began if another test was cut off.
+    # cocotb 1.9 writes no exception: a failed test that is not in the log never began if another test was cut off.
     marked |= {test.name for test in tests if test.failed and test.block is None and is_silent(test.case) and running}
     return [
         replace(test, started=test.name in running, unfinished=test.name in running) if test.name in marked else test
@@ -183,7 +183,7 @@ def _logged_trace(text: str) -> str:
 
 
 def is_silent(case: Case | None) -> bool:
-    """Return whether no results file contains a test's error: the file is missing, or cocotb 1.9 wrote it."""
+    """Return whether a test's error is in no results file: the file is missing, or cocotb 1.9 wrote it."""
     return case is None or _OLD_MESSAGE.match(case.message) is not None
 
 

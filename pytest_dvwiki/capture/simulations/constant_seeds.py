@@ -83,7 +83,7 @@ class _Remainder(ast.NodeTransformer):
             if module in _MODULES and not others and name not in bound and module in {name, "numpy"}
         }
         self._own = bound - imported.keys() - _MODULES - {*dir(builtins)}
-        """Names that the file itself defines; they may contain any words."""
+        """Names that the file itself defines; a word such as `random` in them means nothing."""
         self._seeded: frozenset[str] = frozenset()
         """The modules whose functions have a literal seed at this point."""
 

@@ -23,11 +23,11 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 _READ_LIMIT = 1 << 20
-"""Maximum size in bytes of a file that is searched; a larger one counts as drawing numbers."""
+"""Maximum size in bytes of a file that is searched; a larger one is treated as drawing random numbers."""
 _LIBRARY_FILES = 200
-"""Maximum number of library files that are searched for one import; if there are more, they count as drawing."""
+"""Maximum number of library files searched for one import; more are treated as drawing random numbers."""
 _TRUSTED = frozenset({"cocotb", "cocotb_test", "cocotb_tools", "find_libpython", "numpy", "pytest", "pyuvm"})
-"""Python libraries that draw only if the testbench names `random`. cocotb itself only sets the seed."""
+"""Libraries that draw random numbers only if the testbench names `random`. cocotb itself only sets the seed."""
 _DRAWS = re.compile(
     r"(?<!ope)rand|seed|secrets|uuid|shuffle|hypothesis|faker|\bvsc\b|crv|constrain|getpid"
     r"|\bhash\(|\btime\.|\bfrom\s+time\b|\btime\s+as\b|\bdatetime\b"
@@ -36,7 +36,7 @@ _DRAWS = re.compile(
     r"|@(?:cocotb\.)?(?:external|bridge|function|resume)\b",
     re.IGNORECASE,
 )
-"""Matches code of a testbench that may draw numbers, or take its stimulus from elsewhere."""
+"""Matches code of a testbench that may draw random numbers, or take its stimulus from elsewhere."""
 _HDL_DRAWS = re.compile(
     r"random|\brand(?:c|case|sequence|omize)?\b|\buniform\b|\$(?:dist_|f(?:open|scanf|gets|read)|readmem|system)"
     r"|plusargs|\"DPI|\bfile\b|textio|pragma\s+protect",
@@ -53,7 +53,7 @@ _SCRIPT_DRAWS = re.compile(
 )
 """Matches a Makefile or script with a source of numbers that differ between runs; a constant seed is not one."""
 _BY_SEED = ("COCOTB_RESOLVE_X", "COCOTB_RANDOM_TEST_ORDER")
-"""Variables that can make cocotb itself draw: values for unknown bits, and the order of tests."""
+"""Variables that can make cocotb itself draw random numbers: for unknown bits, and for the order of tests."""
 _SCRIPT_COMMENT = re.compile(r"(?:#|//)[^\n]*")
 
 
@@ -62,8 +62,8 @@ def draws_nothing(
 ) -> bool:
     """Return whether it is known that no random number of a simulation depends on its seed.
 
-    It is known only if all files that take part are known, and none of them contains anything that may draw with other
-    than a literal seed, load stimulus from a file that is not known, or reach outside the simulation.
+    It is known only if all files of the simulation are known, and none of them may draw with anything but a literal seed,
+    load stimulus from an unknown file, or reach outside the simulation.
 
     Args:
         reads: The files that the simulation read, relative to the top of the repository.
@@ -98,7 +98,7 @@ def _is_read(path: str, known: Collection[str]) -> bool:
 
 
 class _Found(NamedTuple):
-    """The references of a file that draws nothing itself."""
+    """The references in a file that draws no random numbers itself."""
 
     imports: frozenset[tuple[str, ...]] = frozenset()
     memories: frozenset[str] = frozenset()
@@ -106,7 +106,7 @@ class _Found(NamedTuple):
 
 
 def _found_in(file: str) -> _Found | None:
-    """Return the references of a file; None if it may draw."""
+    """Return the references in a file; None if it may draw random numbers."""
     stamp = stamp_of(file)
     return None if stamp is None or stamp[1] > _READ_LIMIT else _searched(file, stamp)
 
@@ -129,7 +129,7 @@ def _searched(file: str, stamp: tuple[int, int]) -> _Found | None:  # noqa: ARG0
 
 
 def _imports(text: str) -> frozenset[tuple[str, ...]] | None:
-    """Return what Python code imports; None if it may draw or cannot be read.
+    """Return what Python code imports; None if it may draw random numbers or cannot be read.
 
     Each import is a module, with a dot for each relative level, then the names taken from it.
     """
@@ -155,7 +155,7 @@ def _code_may_draw(tree: ast.AST) -> bool:
 
 
 def _is_harmless(names: tuple[str, ...], known: frozenset[str]) -> bool:
-    """Return whether an imported module was searched, or is known not to draw by itself."""
+    """Return whether an imported module was searched, or is known not to draw random numbers by itself."""
     module, *parts = names
     path = module.lstrip(".").replace(".", "/")
     if _is_trusted(module) or (path and _is_read(path, known)):
@@ -172,7 +172,7 @@ def _is_trusted(module: str) -> bool:
 
 @functools.lru_cache(maxsize=64)
 def _library_may_draw(names: tuple[str, ...]) -> bool:
-    """Return whether a Python library, or a module that it imports, may draw; a missing module may."""
+    """Return whether a Python library, or a module that it imports, may draw random numbers; a missing one may."""
     folders = list(dict.fromkeys(map(os.path.abspath, sys.path)))
     waiting, met = [names], set[str]()
     while waiting:

@@ -172,7 +172,7 @@ def _relevant_lines(text: str) -> list[str]:
         end = first_end
         while text[end - 2 : end - 1] == "\\" and end < len(text):
             end = text.find("\n", end) + 1
-        # Xcelium prints its options one below the other.
+        # Xcelium prints its options one per line.
         while text.startswith(("\t-", "\t+", "\t\t-", "\t\t+"), end):
             end = text.find("\n", end) + 1
         kept[start] = text[start:end][:_LONGEST_COMMAND]
@@ -187,7 +187,7 @@ def _command(lines: Sequence[str]) -> tuple[str, ...]:
         if found and any(mark in line for mark in marks):
             try:
                 return tuple(shlex.split(found["command"].replace("\\\n", " ")))
-            except ValueError:  # a quotation mark without its partner: the line was cut
+            except ValueError:  # a quotation mark is not closed: the line was cut off
                 continue
     return ()
 

@@ -123,7 +123,7 @@ class ErrorCounter:
     def _is_benign(self, text: str) -> bool:
         if self._interest is None:
             return False
-        # Logs repeat themselves: the answer for one line holds for all lines of its kind.
+        # Logs repeat themselves, so the answer for one line is reused for all lines that differ only in numbers.
         its_kind = kind(text.lower())
         known = self._benign.get(its_kind)
         if known is None:

@@ -89,7 +89,7 @@ def _hdl(setup: Setup, folder: str, top: Path) -> Iterator[str]:
 def _with_modules(setup: Setup, folder: str, top: Path) -> Setup:
     """Return a design with the files of its library folders whose names are words in the sources.
 
-    A compiler looks there for modules that no source defines: `-y cells` finds `cells/inv.v` for an `inv`.
+    A compiler looks there for modules that no source defines: `-y cells` finds `cells/inv.v` for a module `inv`.
     """
     files: dict[str, str] = {}
     for library in setup.libraries if setup.sources else ():
@@ -118,7 +118,7 @@ class _Include(NamedTuple):
 def _included(setup: Setup, folder: str, top: Path) -> Iterator[str]:
     """Yield the files that the sources of a build include, and those that `$readmemh` and `$readmemb` read.
 
-    The file of a memory is in the simulator's folder. It must be tracked by git, as each run may write another.
+    The file of a memory is in the simulator's folder. It must be tracked by git, because each run may write a new one.
 
     For Icarus, a file inside an `ifdef` is left out if neither the build's commands nor any source defines the macro.
     """

@@ -193,8 +193,8 @@ def _hdl_time() -> re.Pattern[str]:
 def _shown() -> re.Pattern[str]:
     """Return an expression that matches a line with a tool's command."""
     names = "|".join(map(re.escape, sorted([*simulators.programs(), *simulators.binaries()])))
-    # No possessive group: before Python 3.11.5 it fails to match where its own text can be divided in two ways. Here
-    # the text can be divided in one way only; therefore a long list of variables costs no time.
+    # Not possessive: before Python 3.11.5, a possessive group can fail where its text can be divided in two ways. This
+    # text can be divided in only one way, so even a long list of variables is matched fast.
     value = r"\"[^\"\n]*\"(?=\s)|(?!\"[^\"\n]*\"\s)\S*"
     return re.compile(
         rf"\s*(?:\+ )?(?:cd \S+ (?:&&|;) ?)?(?:[A-Za-z_]\w*=(?:{value})\s+)*(?:\S*/)?"

@@ -112,7 +112,7 @@ class Call(Struct, frozen=True, kw_only=True):
     configuration: str | None = None
     """Path from `folder` to pytest's configuration file; None if there is none."""
     unknown: str = ""
-    """What the call of `make` lacks, so that it may run something else; empty if it lacks nothing."""
+    """Why the call of `make` may run something else; empty if it runs the same."""
     here: str = ""
     """Absolute path of `folder`; empty if unknown on this machine."""
 
@@ -148,7 +148,7 @@ class Call(Struct, frozen=True, kw_only=True):
         words = (*program, *path, *own, *configured, *options)
         asked: Iterable[str] = ()
         if file and self.here and self.environment:
-            asked = _asked_for(file, self.here, self.items, self._top, tuple(modules))
+            asked = _variables_read(file, self.here, self.items, self._top, tuple(modules))
         names = {name: self.environment[name] for name in asked if name in self.environment} | self.variables
         for name, value in (variables or {}).items():
             names.pop(name, None)
@@ -190,7 +190,7 @@ def _path(file: str, folder: str, items: str) -> str:
 
 
 @functools.lru_cache(maxsize=256)
-def _asked_for(file: str, here: str, items: str | None, top: str, modules: tuple[str, ...]) -> tuple[str, ...]:
+def _variables_read(file: str, here: str, items: str | None, top: str, modules: tuple[str, ...]) -> tuple[str, ...]:
     """Return the environment variables that the Python files of a test read.
 
     Args:
@@ -308,7 +308,7 @@ def options_of(words: Sequence[str], items: Sequence[str] = ()) -> list[str]:
 
 
 def with_places(variables: Mapping[str, str], top: Path, here: Path) -> dict[str, str]:
-    """Return variables with paths below a folder rewritten to start with `$PWD`, so that they are valid everywhere.
+    """Return variables with paths below a folder rewritten to start with `$PWD`, to be valid in any checkout.
 
     Parts of PYTHONPATH outside that folder are left out, because they differ from machine to machine.
 
@@ -390,7 +390,7 @@ def native(
     """
     logs = STRICT if strict else ()
     variables = {} if seed is None else {"COCOTB_RANDOM_SEED": str(seed)}
-    # A node id would select the runner and none of its tests: in the simulator the same words refer to other items.
+    # A node id would select the runner and none of its tests: in the simulator, the same arguments select other items.
     names = [_keyword(name.rpartition("::")[2]) for name in (runner, nodeid) if name is not None]
     file = runner.partition("::")[0]
     if not any(_contains(other, name) for name in names for other in others):

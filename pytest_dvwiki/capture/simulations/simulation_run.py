@@ -266,9 +266,9 @@ def _regressions(sim: Simulation, cases: Sequence[Case] | None) -> tuple[Regress
         else:
             others.append(part)
     if best is not None and best.finished and cases is None and sim.after_others:
-        # The finished regression belongs to the simulation before, as do its results; the rest belongs to this one.
+        # The finished regression and its results belong to the previous simulation, the rest of the log to this one.
         best = Regression(preamble=best.rest, simulator=best.simulator, log=best.log, sha256=best.sha256)
-    # A second copy of the tests (a log file and a spool) adds nothing; only texts without tests do.
+    # A second copy of the tests (a log file beside a spool) adds nothing, so only logs without tests are kept.
     sides = tuple(one for one in others if not one.blocks)
     return best or Regression(), sides, is_one_of_several
 
