@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from pytest_dvwiki.agent.knowledge import Knowledge
 from pytest_dvwiki.records.disk import WikiError
 from pytest_dvwiki.wiki.finding.search import FOLDERS, WikiSearchIndex
-from pytest_dvwiki.wiki.page_files import look_at
+from pytest_dvwiki.wiki.page_files import list_pages
 from pytest_dvwiki.wiki.query import WikiHistory
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from pytest_dvwiki.settings import Layout
     from pytest_dvwiki.wiki.page_cache import PageCache
-    from pytest_dvwiki.wiki.page_files import Look
+    from pytest_dvwiki.wiki.page_files import PageListing
 
 EVERY_S = 1.0
 _logger = logging.getLogger(__name__)
@@ -49,8 +49,8 @@ class FollowedWiki(contextlib.AbstractContextManager["FollowedWiki"]):
         self._thread = threading.Thread(target=self._follow, name="dvwiki-pages", daemon=True)
         self._has_looked = threading.Event()
         self._is_read = False
-        self._taken: tuple[Look, tuple[int, ...]] | None = None
-        """The last look that the cache of pages took in, with the state of the cache's file since then."""
+        self._taken: tuple[PageListing, tuple[int, ...]] | None = None
+        """The last listing that the cache of pages has read, with the state of the cache's file since then."""
 
     def __exit__(self, *_: object) -> None:
         self.close()
@@ -94,8 +94,8 @@ class FollowedWiki(contextlib.AbstractContextManager["FollowedWiki"]):
     def look(self) -> None:
         """Check the files now, so that the next query finds what this process has just written."""
         with self._looking:
-            seen = look_at(self._layout.wiki, FOLDERS)
-            self._index.look = seen
+            seen = list_pages(self._layout.wiki, FOLDERS)
+            self._index.listing = seen
             self._index.refresh()
             found = self._cache_state()
             with WikiHistory(self._layout, reads=False) as beside:

@@ -14,23 +14,23 @@ if TYPE_CHECKING:
     from pytest_dvwiki.records.archive import Archive
 
 _MOST_RUNS = 20
-"""Maximum number of a cause's newest runs to search for failing tests."""
+"""Maximum number of runs of a cause to search for failing tests, newest first."""
 
 
-class Again(NamedTuple):
+class Rerun(NamedTuple):
     """A failing test with its rerun command."""
 
     test: FailedTest
     command: Command
 
 
-def tests_again(cause: Cause, archive: Archive, since: str) -> list[Again]:
+def reruns_of(cause: Cause, archive: Archive, since: str) -> list[Rerun]:
     """Return the failing tests of a cause that have a rerun command, shortest first.
 
     There is one entry per test, seed, simulator and configuration. Failures before the day `since` are ignored; if
     `since` is empty, those before the day of the last failure.
     """
-    found: dict[tuple[str, str | None, str | None, str | None], Again] = {}
+    found: dict[tuple[str, str | None, str | None, str | None], Rerun] = {}
     rows = cause.history.rows[:_MOST_RUNS] if cause.history is not None else ()
     for row in rows:
         record = archive.record(row.task_id) if row.finished >= (since or rows[0].finished[:10]) else None
@@ -43,27 +43,27 @@ def tests_again(cause: Cause, archive: Archive, since: str) -> list[Again]:
     return sorted(found.values(), key=_order)
 
 
-def _commands(occurrence: Occurrence) -> Iterator[Again]:
+def _commands(occurrence: Occurrence) -> Iterator[Rerun]:
     """Yield each failing test that has a rerun command, once per failing seed."""
     for command in filter(None, (occurrence.quickest, occurrence.command)):
         tests = [test for test in occurrence.tests if test.nodeid == command.test]
         is_one_build = len({(test.simulator, test.config) for test in tests}) == 1
         for test in tests:
             if test.seed in {None, seed_of(command)}:
-                yield Again(test, command)
+                yield Rerun(test, command)
             elif is_one_build and (other := with_seed(command, test.seed)) is not None:
-                yield Again(test, other)
+                yield Rerun(test, other)
 
 
-def _order(each: Again) -> tuple[bool, float, str, str]:
+def _order(rerun: Rerun) -> tuple[bool, float, str, str]:
     """Return the sort key: shortest test first, unknown durations last."""
-    test = each.test
+    test = rerun.test
     return test.duration_s <= 0, test.duration_s, test.nodeid, test.seed or ""
 
 
-def as_data(cause: Cause, each: Again) -> dict[str, Any]:
+def as_data(cause: Cause, rerun: Rerun) -> dict[str, Any]:
     """Return a failing test and its command as plain data for JSON."""
-    test, command = each
+    test, command = rerun
     return {
         "cause": cause.name,
         "page": cause.page.path if cause.page is not None else None,

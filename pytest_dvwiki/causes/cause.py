@@ -17,10 +17,11 @@ if TYPE_CHECKING:
     from pytest_dvwiki.records.subtype_history import SubtypeHistory
 
 RuledOut = Literal["", "unread", "undone", "passed", "apart"]
-"""Why an open cause cannot explain a failure of its check, unless it was fixed (empty).
+"""Why another cause of a check cannot explain a failure of this check; empty if the other cause was fixed.
 
-`unread`: the simulation read none of the changes that introduced it; `undone`: they are undone; `passed`: the failing
-tests had passed with them. `apart`: both are new, and no changed file was read by the simulations of both.
+`unread`: the failing simulation read none of the changes that introduced the other cause. `undone`: these changes were
+undone. `passed`: the failing tests had passed with these changes. `apart`: both causes are new, and no changed file was
+read by the simulations of both.
 """
 
 
@@ -58,7 +59,7 @@ class Cause(Struct, frozen=True, kw_only=True):
     advice: str = ""
     """Advice on fixing the failure, from the pattern or the subtype's page."""
 
-    # News of the current run.
+    # Facts about the current run.
     news: News | None = None
     """Whether the cause is new, known, regressed or waived in the run; None if it is only on record."""
     verdict: Verdict | None = None
@@ -67,7 +68,7 @@ class Cause(Struct, frozen=True, kw_only=True):
     without_fix: bool = False
     """True if the run's commit does not contain the newest fix on record."""
     undone: FixState | None = None
-    """The newest fix, if the current failures show that it did not last; otherwise None."""
+    """The newest fix, or an older one that was reverted since, if the current failures show that it did not last."""
     fix_in_place: bool | None = None
     """Whether the newest fix is still in the run's sources; None if unknown."""
     changed_since_fix: bool = False
@@ -146,7 +147,7 @@ class Cause(Struct, frozen=True, kw_only=True):
         return next((state.fix for state in reversed(self.states) if state.fix.result == "held"), None)
 
     @property
-    def ends_of_fixes(self) -> tuple[int, int]:
+    def fix_counts(self) -> tuple[int, int]:
         """Return how many fixes held and how many failed."""
         return tally(self.states)
 

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 class History(Protocol):
     """Queries of the archive, implemented by `wiki.query.WikiHistory`.
 
-    This class is long because triage, capture and the pipeline ask for all their facts through it.
+    This class is long because triage, capture and the pipeline get all their facts from it.
     """
 
     def cause(self, fingerprint: str) -> Cause | None:
@@ -112,7 +112,7 @@ class History(Protocol):
     def regressed(self, occurrence: Occurrence, *, fix_in_place: bool = False) -> bool:
         """Return whether an occurrence is the first one since the cause's page was closed, or since a fix that held.
 
-        If the fix is still in the sources, the check may report a different fault, so only a closed page is decisive.
+        If the fix is still in the sources, the check may report a different fault, so only a closed page counts.
         """
         ...
 
@@ -133,7 +133,7 @@ class History(Protocol):
     ) -> Sequence[Pass]:
         """Return the most recent passes of a failing test on its simulator, newest first.
 
-        If a build fails, runs that passed the same build are included, even if their tests failed.
+        If a build failed, runs in which the same build succeeded are included, even if their tests failed.
 
         Args:
             cause: The cause of the failure.
@@ -148,7 +148,7 @@ class History(Protocol):
         ...
 
     def flaky(self, names: Collection[str]) -> Mapping[str, tuple[int, int]]:
-        """Map each test to the number of newest runs in which it was flaky, and in which it ran."""
+        """Return two counts for each test: in how many of the newest runs it was flaky, and in how many it ran."""
         ...
 
     def coverage(self) -> dict[tuple[str, str], KnownBin]:

@@ -30,7 +30,7 @@ NoProof = Literal["new stimulus", "comes and goes", "unknown seed", "other seed"
 
 
 class Lasting(NamedTuple):
-    """Causes whose newest fix held, or was proven, by the passes of a run."""
+    """Causes whose newest fix holds or is proven because of the passes of a run."""
 
     held: tuple[str, ...] = ()
     """Causes whose fix now holds."""
@@ -125,7 +125,7 @@ def passed(
 def _is_inside(test: FailedTest, again: PassedAgain) -> bool:
     """Return whether a failed test inside a test that passes again is from the same build.
 
-    A folder may hold several designs: the failure of another one says nothing about this build.
+    A folder may hold several designs, and a failure of one design says nothing about the build of another.
     """
     if again.simulator not in {None, test.simulator}:
         return False
@@ -181,7 +181,7 @@ def _fix_of(again: Sequence[PassedAgain], cause: Cause | None) -> Fix | None:
 
 
 def _no_proof(again: PassedAgain) -> NoProof:
-    if again.new_stimulus:  # the seed that failed now draws other values, so a pass with this seed proves nothing
+    if again.new_stimulus:  # the failing seed may now give another stimulus, so a pass with it proves nothing
         return "new stimulus"
     if same_seed(again):
         return "comes and goes"

@@ -89,7 +89,7 @@ class WithoutFix(Statement, frozen=True, kw_only=True):
 
 
 class Beside(Statement, frozen=True, kw_only=True):
-    """The cause is a different fault than one that the same check reported before."""
+    """The cause is a different fault from one that the same check reported before."""
 
     page: str
     """The page of the other cause, or its name if it has no page; empty if both are new."""
@@ -133,7 +133,7 @@ class Came(Statement, frozen=True, kw_only=True):
 
 
 class SeenOn(Statement, frozen=True, kw_only=True):
-    """The values of a matrix axis with failures of the cause, and the values with passes of its tests."""
+    """The values of a matrix axis with which tests fail with the cause, and those with which the same tests pass."""
 
     split: Split
 
@@ -279,7 +279,7 @@ def _new(cause: Cause) -> Iterator[Statement]:
 
 
 def beside(other: Cause, why: RuledOut = "") -> Beside:
-    """Return the statement that a cause is a different fault than `other`, which the same check reported before.
+    """Return the statement that a cause is a different fault from `other`, which the same check reported before.
 
     Args:
         other: The other cause.
@@ -302,7 +302,7 @@ def _known(cause: Cause, now: str, *, dirty: bool) -> Iterator[Statement]:
         date, task = history.regressed
         yield Regressed(date=date, closed=cause.held_fix is None, task_id=task)
     if not (cause.archived_as and history.runs == 1):
-        held, failed = cause.ends_of_fixes
+        held, failed = cause.fix_counts
         status = cause.page.status if cause.page is not None else ""
         yield Seen(
             runs=history.runs,
@@ -393,14 +393,17 @@ def is_fixed_by(state: FixState, commit: str) -> bool:
         commit: Hash of the commit, at least seven digits.
     """
     fix = state.fix
-    last = () if fix.unread_count else (fix.commits or ())[1:]  # with unread commits, the last may not matter
+    last = () if fix.unread_count else (fix.commits or ())[1:]  # the last commit may be an unread one
     names = (*last, *(line.partition(" ")[0] for line in fix.likely))
     is_proven = standing(state) in {"held", "passing"} and not state.returned
     return is_proven and any(name.startswith(commit) or commit.startswith(name) for name in names if name)
 
 
 def failed_since(cause: Cause, state: FixState) -> str:
-    """Return when the cause last failed after a fix without refuting it; empty if it did not, or if it fails now."""
+    """Return when a cause last failed after a fix, in other tests or on other simulators than those of the fix.
+
+    Return an empty string if it did not, if the fix failed or the cause came back, or if it is in the current run.
+    """
     if cause.history is None or cause.news is not None or state.returned or state.fix.result == "failed":
         return ""
     last = next((row for row in cause.history.rows if not row.without_fix), None)

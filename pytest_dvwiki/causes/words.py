@@ -92,7 +92,7 @@ def _fixed_by(statement: of.FixedBy, style: Style = PLAIN) -> str:
     words = {
         "held": f"fixed by {fix_and_date}, {_held(fix, statement.until) if statement.is_back else 'held'}",
         "elsewhere": f"other tests or simulators {'were' if fix.counts else 'may have been'} fixed by {fix_and_date}",
-        "passing": f"fixed by {fix_and_date}: {passed_of(fix)} to call it held",
+        "passing": f"fixed by {fix_and_date}: {passed_of(fix)} for it to hold",
         "chance": f"maybe fixed by {fix_and_date}: {passed_of(fix)}, which may be chance",
         "stated": f"said to be fixed by {fix_and_date}: {passed_of(fix)}",
         "returned": f"{'came back' if fix.in_place is False else 'failed again'} after the fix by {fix_and_date}",
@@ -124,7 +124,7 @@ def _without_fix(statement: of.WithoutFix, style: Style = PLAIN) -> str:  # noqa
 def _beside(statement: of.Beside, style: Style = PLAIN) -> str:
     if statement.why == "apart":
         return (
-            "treated as a different fault than the other failures of this check in this run"
+            "treated as a different fault from the other failures of this check in this run"
             " (no changed file was read by the simulations of both)"
         )
     why = {
@@ -134,7 +134,7 @@ def _beside(statement: of.Beside, style: Style = PLAIN) -> str:
         "passed": " (these tests passed with the changes that introduced that one)",
     }[statement.why]
     why = f" (fixed by {fix_text(statement.fix, style)})" if statement.fix is not None else why
-    return f"treated as a different fault than {style.link(statement.page)}, reported by the same check{why}"
+    return f"treated as a different fault from {style.link(statement.page)}, reported by the same check{why}"
 
 
 @text.register
@@ -184,7 +184,7 @@ def _came(statement: of.Came, style: Style = PLAIN) -> str:
     named = "; ".join(f"{style.name(commit)} {style.quote(subject)}" for commit, subject in commits[:_SUBJECTS])
     rest = found.likely_count - len(commits[:_SUBJECTS])
     named += f"; and {rest} more" if rest > 0 else ""
-    # Without the file, to save lines of the terminal. The last part alone is often the same for all tests of a cause.
+    # Leave the file out, to save lines in the terminal. The last part alone is often the same for all tests of a cause.
     others = few([style.name(each.partition("::")[2] or each) for each in found.passed_after], _TESTS)
     later = f"; but {others} passed after that, so their fault is newer" if others else ""
     if found.log_count == 1:
@@ -371,7 +371,7 @@ def _gated(rows: Sequence[Gated], waived: Sequence[Waived]) -> str:
 
 
 def after_return(fix: Fix) -> str:
-    """Return that the cause came back after a fix, or that its check fails with the fix in place."""
+    """Return a phrase about a cause that came back after a fix, or a check that fails with the fix in place."""
     day = (fix.returned or "")[:10]
     return f"failed again {day} with this fix in place, maybe from another fault" if fix.in_place else f"returned {day}"
 
@@ -388,7 +388,7 @@ def of_passes(statement: Passed) -> str:
     """Return why the passes may be chance or are no fix, or that a fix holds; empty for a proven fix."""
     if statement.word == "HELD":
         passes = statement.fix.passes if statement.fix is not None else 0
-        rest = "no test that it made pass failed with the cause" if statement.no_fix else "the cause did not return"
+        rest = "no test that it fixed failed with the cause" if statement.no_fix else "the cause did not return"
         return f"the fix holds: {count(passes, 'run')} passed, and {rest}"
     again = statement.pass_
     if again is None and statement.fix is not None:

@@ -7,7 +7,7 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 from pytest_dvwiki import runs
-from pytest_dvwiki.causes.again import as_data, tests_again
+from pytest_dvwiki.causes.again import as_data, reruns_of
 from pytest_dvwiki.cli import UsageError
 from pytest_dvwiki.cli.causes import cause_called
 from pytest_dvwiki.cli.place import add_place, layout_of, require_content
@@ -60,7 +60,7 @@ def run(args: argparse.Namespace) -> int:
             causes = [each.cause for each in attention.of("NEW" if args.new else "REGRESSED")]
             since = attention.since.isoformat()
         for cause in causes:
-            tests = tests_again(cause, sources.history.archive, since)[: args.per_cause]
+            tests = reruns_of(cause, sources.history.archive, since)[: args.per_cause]
             usable = [each for each in tests if not masked_note(each.command)]
             if not usable:
                 missing += 1

@@ -120,7 +120,7 @@ def _nothing(index: WikiSearchIndex, filters: Filters) -> str:
     facets = map(index.facets, index.present())
     pages = [page for page in facets if page.category != FOLDER or page.status == UNREVIEWED]
     for name, value_of in _CHOSEN_BY.items():
-        if name in asked and not any(type(filters)(**{name: asked[name]}).take(page) for page in pages):
+        if name in asked and not any(type(filters)(**{name: asked[name]}).accepts(page) for page in pages):
             counts = sorted(Counter(filter(None, map(value_of, pages))).items(), key=lambda each: (-each[1], each[0]))
             named = few([f"{value} ({count})" for value, count in counts], _MOST)
             return f"no page has the {name.replace('_', ' ')} {asked[name]!r}; existing values: {named or 'none'}"

@@ -22,6 +22,7 @@ from pytest_dvwiki.librarian import condense
 from pytest_dvwiki.librarian.condense import Claim, Relations
 from pytest_dvwiki.llm.client import tell
 from pytest_dvwiki.llm.model import AnswerError, ModelError, parsed, quoted
+from pytest_dvwiki.model.sentences import count
 from pytest_dvwiki.records import aggregate, disk
 from pytest_dvwiki.runs import today
 from pytest_dvwiki.tokens import by_rule
@@ -137,7 +138,7 @@ class _Page:
         """Return why the page is not compiled now, as an outcome; None if the page is due."""
         fewest = max(_FEWEST, self._settings.threshold)
         if len(self._active) < fewest:
-            return self._outcome("few", f"{len(self._active)} of {fewest} lessons")
+            return self._outcome("few", f"it has {count(len(self._active), 'lesson')}, fewer than {fewest}")
         for each in ReviewQueue(self._layout).all():
             if (each.kind, each.target, each.base) == ("compiled", self._address, self._version):
                 what = f"was {each.decision}" if each.decision else "awaits review: `dvwiki review`"

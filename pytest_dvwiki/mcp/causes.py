@@ -9,7 +9,7 @@ from pytest_dvwiki import runs
 from pytest_dvwiki.agent.budget import PromptBlock
 from pytest_dvwiki.agent.page_blocks import PageBlocks
 from pytest_dvwiki.agent.untrusted import named, prose, quoted
-from pytest_dvwiki.causes.again import as_data, tests_again
+from pytest_dvwiki.causes.again import as_data, reruns_of
 from pytest_dvwiki.causes.statements import Advice, standing, statements
 from pytest_dvwiki.causes.words import sentence, text
 from pytest_dvwiki.extensions import further_patterns
@@ -158,7 +158,7 @@ class _Known:
             for each in statements(cause)
             if (words := text(each, self._renderer.style))
         )
-        runnable = (each for each in tests_again(cause, self._history.archive, "") if not masked_note(each.command))
+        runnable = (each for each in reruns_of(cause, self._history.archive, "") if not masked_note(each.command))
         again = next(runnable, None)
         rerun = None
         if again is not None:

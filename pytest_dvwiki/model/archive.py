@@ -181,7 +181,7 @@ class Totals(Struct, frozen=True, kw_only=True):
     flaky: int = 0
     waived: int = 0
     infrastructure: int = 0
-    """How many of `failed` and `errors` have an infrastructure cause only: licence, limit, host or file system."""
+    """How many of `failed` and `errors` have only infrastructure causes: licence, limit, host or file system."""
     noise_errors: int = 0
 
 
@@ -337,10 +337,10 @@ class SinceFix(Struct, frozen=True, kw_only=True):
 
 
 class Undone(Struct, frozen=True, kw_only=True):
-    """A cause that cannot be why its check fails in a run.
+    """A cause that cannot explain why its check fails in a run.
 
-    The simulation read none of the changes that introduced it, because they are undone or in files that it does not
-    read; or all failing tests had passed with these changes.
+    The changes that introduced the cause are undone, or the simulation reads none of the changed files, or all failing
+    tests had passed with these changes.
     """
 
     fingerprint: str
@@ -391,7 +391,7 @@ class SourceRow(Struct, frozen=True, kw_only=True):
 
 
 class FixRow(Struct, frozen=True, kw_only=True):
-    """A row of `fixes` in a record: a statement by git, an agent or a person. Fields without a key are None."""
+    """A row of `fixes` in a record: a statement by git, an agent or a person. Fields that are not recorded are None."""
 
     fingerprint: str | None = None
     """The cause; None for a statement about a whole failure subtype."""
@@ -423,7 +423,7 @@ MANY_BINS = f"more than {MOST_OF_A_POINT} bins"
 
 
 class BinRow(Struct, frozen=True, kw_only=True):
-    """A row of `coverage` in a record: the state of one bin of a covergroup. Fields without a key are None."""
+    """A row of `coverage` in a record: the state of one bin of a covergroup. Fields that are not recorded are None."""
 
     covergroup: str = ""
     bin: str = ""
@@ -468,14 +468,14 @@ class RunRecord(Struct, frozen=True, kw_only=True):
     passed_again: tuple[PassedAgain, ...] = ()
     fixes: tuple[FixRow, ...] = ()
     without_fix: tuple[str, ...] = ()
-    """Causes of this run with their newest fix missing from the run's commit. They are not regressed."""
+    """Causes of this run whose newest fix is missing from the run's commit. They are not regressed."""
     regressed: tuple[str, ...] = ()
     """Regressed causes of this run: their page was closed, or their newest fix had held."""
     first_bad: tuple[FirstBad, ...] = ()
     since_fix: tuple[SinceFix, ...] = ()
     """Evidence about checks that were fixed and fail again, used to decide whether the cause is the same."""
     undone: tuple[Undone, ...] = ()
-    """Earlier causes of this run's failing checks that are ruled out: what introduced them was not read."""
+    """Earlier causes of this run's failing checks that cannot explain the failures."""
     noise: tuple[NoiseRow, ...] = ()
     """Error messages of passing tests that no earlier record has."""
     coverage: tuple[BinRow, ...] = ()

@@ -42,7 +42,7 @@ class Archived(Struct, frozen=True, kw_only=True):
     refused: tuple[tuple[str, str], ...] = ()
     """Pages that were not changed, with the reasons."""
     flaky: tuple[Flaky, ...] = ()
-    """Statements about the run's flaky tests, most flaky runs first."""
+    """Statements about the run's flaky tests; the test with the most flaky runs comes first."""
     waiver_notes: tuple[str, ...] = ()
     """Notes on expired or unused waivers, and on errors in their file."""
 

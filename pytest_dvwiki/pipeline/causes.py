@@ -51,7 +51,7 @@ def causes_of(
     for members in groups:
         members[0] = members[0][0], in_full(*members[0])
     occurrences = [occurrence_of(members, root) for members in groups]
-    # The causes of one check are decided in the order of their numbers, as when the record is read.
+    # Decide on the causes of one check in the order of the numbers in their names, as when the record is read.
     in_order = sorted(occurrences, key=lambda each: part_of(each.fingerprint))
     of_run = {each.fingerprint: cause_of(each) for each in in_order}
     found = []
@@ -96,7 +96,7 @@ def as_shown_by(cause: Cause, members: Sequence[Member], root: Path) -> Cause:
 def grouped(failures: Sequence[Failure], verdicts: Sequence[Verdict]) -> list[list[Member]]:
     """Group failures by cause, the causes with most failures first.
 
-    The first failure of each is shown: it has the cause's own message and the simplest rerun command.
+    The first failure of each group is shown: it has the cause's own message and the simplest rerun command.
     """
     groups: dict[str, list[Member]] = {}
     for failure, verdict in zip(failures, verdicts, strict=True):

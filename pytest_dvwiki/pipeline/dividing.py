@@ -1,6 +1,6 @@
 """Divide the failures of one check in a run, if they have different causes.
 
-Failures of one check have different causes if one of this is known:
+Failures of one check have different causes if one of these facts is known:
 
 * the tests last failed with different causes of the check;
 * one of these causes cannot explain some of the failures (`exclusions`);
@@ -117,7 +117,10 @@ class _Check:
         return sorted(groups, key=lambda group: (not group.name, -len(group.tests), group.tests[0][0][0].nodeid))
 
     def _may_differ(self, last: Mapping[str, str]) -> bool:
-        """Return whether tests of one simulation may have different causes, because some failed with one before."""
+        """Return whether tests of one simulation may have different causes, judging by the causes on record.
+
+        They may if the tests last failed with different causes, or if only some of them ever failed at this check.
+        """
         return bool(last) and (len(set(last.values())) > 1 or len(last) < len(self._tests))
 
     def _by_cause(self, last: Mapping[str, str], still_open: Sequence[str]) -> tuple[dict[str, list[Test]], list[Test]]:
@@ -172,7 +175,8 @@ class _Check:
     def _apart(self, tests: list[Test]) -> list[list[Test]]:
         """Divide tests with new causes so that no changed file was read by the simulations of two groups.
 
-        If the changes may have altered the stimulus in two groups, they may have revealed one older fault.
+        If the changes may have altered the stimulus of two groups, the tests are not divided: the changes may have
+        revealed one older fault in both.
         """
         by_reads = self._by_reads(tests)
         if not 1 < len(by_reads) <= _MOST_LISTS or () in by_reads:

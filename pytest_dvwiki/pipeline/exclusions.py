@@ -70,7 +70,10 @@ class Exclusions:
         return Excluded(Undone(fingerprint=occurrence.fingerprint, task_id=run), why)
 
     def _why(self, known: Cause, vcs: Vcs, occurrence: Occurrence, onset: Onset) -> RuledOut | None:
-        """Return why what introduced a cause cannot explain a failure; empty if the fix says it, None if it may."""
+        """Return why a cause cannot explain a failure; None if it may.
+
+        The reason is empty if the cause came with uncommitted changes and was fixed by dropping them.
+        """
         came = known.first_bad
         if came is None or not came.is_certain:
             return "" if self._is_dropped(known, vcs, occurrence) else None
@@ -81,9 +84,9 @@ class Exclusions:
         return "passed" if self._had_passed(came, vcs, occurrence, onset) else None
 
     def _is_dropped(self, known: Cause, vcs: Vcs, occurrence: Occurrence) -> bool:
-        """Return whether a cause was only seen with uncommitted changes, is fixed without them, and they are gone.
+        """Return whether a cause occurred only with uncommitted changes that are gone, and is fixed without them.
 
-        If commits have changed the same files since, they may contain these changes.
+        If commits changed the same files since, return False, because they may contain these changes.
         """
         history, fix = known.history, known.newest_fix
         if history is None or history.runs > len(history.rows) or fix is None or not fix.counts or fix.returned:
@@ -98,9 +101,10 @@ class Exclusions:
         return bool(edited) and all(names is not None and edited.isdisjoint(names) for names in changed)
 
     def read_changes(self, occurrence: Occurrence) -> tuple[str, ...] | None:
-        """Return the changed code that simulations may have read since their last passes; None if a pass is no proof.
+        """Return the code that changed since the last passes, and that the simulations may have read.
 
-        If a tool has another version since, it may be what made all of them fail, and so may the host if a tool fails.
+        Return None if no pass proves anything, or if something other than the sources may be at fault: a new version of
+        a tool or, if a tool failed, the host.
         """
         if self._vcs is None or self._vcs.commit is None:
             return None
@@ -120,7 +124,8 @@ class Exclusions:
     def _had_passed(self, came: FirstBad, vcs: Vcs, occurrence: Occurrence, onset: Onset) -> bool:
         """Return whether the failing tests had passed with the changes that introduced a cause of other tests.
 
-        Then a later change made them fail. If it may have altered the stimulus, it may only have revealed the cause.
+        If so, later changes made them fail. But if these may have altered the stimulus, return False, because they may
+        only have revealed the cause.
         """
         if share_a_test(onset.failed, {test.nodeid for test in occurrence.tests}) or came.file_count != len(came.files):
             return False
@@ -153,7 +158,8 @@ class Exclusions:
     def _is_undone(self, came: FirstBad, vcs: Vcs, occurrence: Occurrence) -> bool:
         """Return whether the changes that introduced a cause are undone in this run.
 
-        If they may have made a seed draw another stimulus, they may only have revealed an older fault.
+        If they may have altered the stimulus of a seed, return False: they may only have revealed an older fault, which
+        is still there.
         """
         has_seed = any(test.seed_unknown or test.stimulus_seed for test in occurrence.tests)
         if has_seed and touch_stimulus(came.files, occurrence.reads):

@@ -47,7 +47,10 @@ def _rows(results: Sequence[Result]) -> list[NoiseRow]:
 
 
 def without_noise(run: Run, classifier: Classifier, history: History) -> Run:
-    """Return the run; failures whose first cause would be noise lose these lines, if another cause can be named."""
+    """Return the run, without the lines of noise in failures whose first cause would otherwise be noise.
+
+    A failure keeps these lines if no other cause can be named.
+    """
     printed: dict[str, set[str]] = {}
     for row in _rows(run.results):
         printed.setdefault(row.text, set()).add(row.test)

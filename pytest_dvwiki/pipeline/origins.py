@@ -39,7 +39,7 @@ _MOST_COMMITS = 10
 _MOST_TESTS = 5
 """Maximum number of tests per cause whose ranges are compared."""
 _DIFFER = Clue("changes", "UNKNOWN", "its tests do not read the same changed files: maybe two faults")
-"""The clue that one check fails tests whose changed sources are not on one side."""
+"""The clue if the changes before the failures of one check are on different sides (design, testbench)."""
 
 
 class _Span(NamedTuple):
@@ -113,7 +113,7 @@ class _Ranges:
         self._defining = functools.cache(repository.defining)
 
     def add(self, failure: Failure, verdict: Verdict, most: int) -> None:
-        """Find the range for a failure, one of the `most` first of its cause; only the first of a run are compared."""
+        """Find the range for a failure, for up to `most` tests of a cause and up to `_DIFFS` ranges of the run."""
         spans = self._of_cause.setdefault(verdict.fingerprint, {})
         is_full = len(spans) >= most or len(self._changed) == _DIFFS
         if verdict.follower or failure.nodeid in spans or is_full:
@@ -127,7 +127,7 @@ class _Ranges:
             self._changed[span] = self._repository.changed_since(*span)
 
     def _span_of(self, fingerprint: str) -> _Span | None:
-        """Return the range of a cause: the recorded one if it holds for a test, or else the one with the last pass."""
+        """Return the range of a cause: a recorded range of one of its tests, or else the one with the latest pass."""
         found: _Span | None = None
         for span in filter(None, self._of_cause.get(fingerprint, {}).values()):
             if span.failed != self._now:
@@ -225,7 +225,7 @@ def _has_returned(cause: Cause) -> bool:
 
 
 def _precedes_fix(came: FirstBad | None, fix: Fix | None, repository: Repository) -> bool:
-    """Return whether a range without commits ends before a fix, even one that may be chance.
+    """Return whether a range without commits ends before a fix, even if the fix may be chance.
 
     Such a range only shows when the check first failed, perhaps because of edits that are gone: it may be another
     fault.

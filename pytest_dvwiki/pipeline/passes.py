@@ -200,7 +200,7 @@ def _fix_between(failing: StillFailing, vcs: Vcs, difference: Difference, reposi
     had_edits = known.note.startswith(EDITS) and not vcs.dirty
     later = repository.changed(known.commits[-1], vcs) if had_edits or not known.counts else None
     is_last = later is not None and all(is_prose(name, failing.reads) for name in later)
-    # Edits that are gone, and that no commit has brought since, were not needed for this pass.
+    # Edits that are gone, and that no commit contains, were not needed for this pass.
     note = "" if had_edits and is_last else known.note
     fixed = replace(
         difference,

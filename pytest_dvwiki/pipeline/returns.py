@@ -60,10 +60,10 @@ class Returns:
         self._history = history
         self._repository = repository
         self.exclusions = Exclusions(run, vcs, history, repository)
-        self._given: dict[str, list[str]] = {}
+        self._assigned: dict[str, list[str]] = {}
         """The causes of each check that were assigned so far."""
         self.apart: set[str] = set()
-        """New causes of one check in this run that differ because no changed file was read by both."""
+        """New causes of one check in this run that differ, because their simulations read no changed file in common."""
         self.rows: list[SinceFix] = []
         """Changes and passes since earlier fixes, for checks that fail again."""
         self.undone: list[Undone] = []
@@ -74,7 +74,7 @@ class Returns:
 
         Causes of the same check that were returned before are left out.
         """
-        given = self._given.setdefault(check_of(occurrence.fingerprint), [])
+        given = self._assigned.setdefault(check_of(occurrence.fingerprint), [])
         found, rows, undone = self.decided(occurrence, given)
         given.append(found.name)
         self.rows += rows

@@ -34,7 +34,7 @@ _REASON = "Accepted for this test; every violation is still listed."
 
 
 class DraftError(Exception):
-    """No check can be made from a specification. The message has the reason."""
+    """Raised if no check can be made from a specification; the message gives the reason."""
 
 
 class Draft(Struct, frozen=True):
@@ -43,7 +43,7 @@ class Draft(Struct, frozen=True):
     document: dict[str, Any]
     items: tuple[str, ...]
     """The names of the check's items in order."""
-    without: tuple[str, ...]
+    omitted: tuple[str, ...]
     """Items of section 2 without an expression in the specification, which the check therefore omits."""
 
     @property
@@ -63,7 +63,7 @@ class Draft(Struct, frozen=True):
     @property
     def text(self) -> str:
         """Return the text of the draft file, which lists omitted items in comments at the top."""
-        notes = [f"# not checked, because no expression was given: {each}\n" for each in self.without]
+        notes = [f"# not checked, because no expression was given: {each}\n" for each in self.omitted]
         return "".join(notes) + yamlio.dump(self.document)
 
 

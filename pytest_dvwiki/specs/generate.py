@@ -203,12 +203,12 @@ class SpecGenerator:
             text = f"<!-- NEEDS REVIEW\n{listed}-->\n\n{text}"
             path = work.write(f"{work.name}{_UNFINISHED}", text)
             found = len(problems)
-            return work.result(path, text, f"{found} {'issue' if found == 1 else 'issues'}", [*problems, *work.left])
+            return work.result(path, text, f"{found} {'issue' if found == 1 else 'issues'}", [*problems, *work.skipped])
         path = work.write(f"{work.name}{_SPEC}", text)
         _remove_ours(work.folder / f"{work.name}{_UNFINISHED}")
         if not work.outline.input_files:
             work.warn("the item lists no input files, so the check reads none", self._tell)
-        for each in made.without:
+        for each in made.omitted:
             work.warn(f"the specification has no expression for {each}; the draft does not check it", self._tell)
         tests = drafts.scenarios(made, work.outline, text)
         for name in drafts.SCENARIOS:
@@ -218,7 +218,7 @@ class SpecGenerator:
             else:
                 _remove_ours(work.folder / f"{work.name}_{name}.yaml")
         self._propose(work, made)
-        return work.result(path, text, "some files were not written" if work.left else "done", work.left)
+        return work.result(path, text, "some files were not written" if work.skipped else "done", work.skipped)
 
     def _propose(self, work: _Work, made: drafts.Draft) -> None:
         """Write the draft check, and add it to the review queue."""
@@ -274,7 +274,7 @@ class _Work:
     tokens_in: int = 0
     tokens_out: int = 0
     warnings: list[str] = field(default_factory=list)
-    left: list[str] = field(default_factory=list)
+    skipped: list[str] = field(default_factory=list)
     """An error message for each file that was not overwritten because a person edited it."""
     artifacts: dict[str, Any] = field(default_factory=dict)
 
@@ -299,7 +299,7 @@ class _Work:
         mark, is_ours = _mark(path)
         if mark != _digest(text):  # an edited file that was made from the same text needs no update
             if path.exists() and not is_ours:
-                self.left.append(
+                self.skipped.append(
                     f"{path}: not written, because somebody edited it; move it away to get the new version"
                 )
                 return None

@@ -30,7 +30,7 @@ _SECTION = re.compile(r"^(?=## [1-4]\.)", re.MULTILINE)
 
 
 class TextsError(Exception):
-    """A text file lacks a part. The message has the file, the part and the remedy."""
+    """Raised if a text file lacks a part; the message gives the file, the part and the remedy."""
 
 
 class Round(Struct, frozen=True):

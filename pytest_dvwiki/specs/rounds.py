@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 CACHE = ".resume_cache"
 LEAST = 100
-"""Minimum size of a result in bytes; smaller results are damaged."""
+"""Minimum size of a result in bytes; a smaller result is treated as damaged."""
 _DAY = 86_400
 _OURS = re.compile(r".+-[0-9a-f]{12}")
 

@@ -333,7 +333,7 @@ def _of_cause(known: Cause | None, sources: Collection[str], *, names_its_cause:
     fix = known.held_fix
     if people or not names_its_cause or fix is None:
         return people
-    if sum(known.ends_of_fixes) > 1:
+    if sum(known.fix_counts) > 1:
         return ()  # a check with an earlier fix may report another fault now
     side = side_of_fix(fix, sources)
     return (Clue("held fix", side, of_held_fix(fix, side, sources), HELD),) if side is not None else ()

@@ -46,11 +46,11 @@ def tag(page: PageSummary, day: date, since: str | None = None) -> str:
         since: The date the content became known; defaults to the page's `first_seen`.
     """
     known = age(since or page.text("first_seen"), day)
-    again = _again(page)
+    again = _confirmations(page)
     return f"{known} (+{again})" if again > 0 else known
 
 
-def _again(page: PageSummary) -> int:
+def _confirmations(page: PageSummary) -> int:
     """Return how many later runs confirmed the page's content."""
     key, first = {"bugs": ("corroborations", 0), "patterns": ("hit_count", 1)}.get(page.category, ("", 0))
     runs = page.metadata.get(key)

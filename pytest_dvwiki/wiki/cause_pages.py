@@ -33,15 +33,15 @@ class CausePages:
         self._further: frozenset[str] = frozenset()
         """Causes that share a fingerprint with an earlier cause, but are different."""
         self._named_now: Callable[[Sequence[str]], Sequence[str]] = tuple
-        self._of_runs: tuple[str, ...] | None = None
+        self._with_task_id: tuple[str, ...] | None = None
         """Cause names on pages that contain a task id (`…/…`); None until first needed."""
-        self._known: dict[str, str] = {}
+        self._current_names: dict[str, str] = {}
         """Cache of `_current_name`."""
 
     def forget_paths(self) -> None:
         """Clear the cached page paths; to be called when bug pages change."""
         self._paths.clear()
-        self._of_runs = None
+        self._with_task_id = None
 
     def note(self, names: Iterable[str]) -> None:
         """Clear the caches that a change to a bug page invalidates.
@@ -50,8 +50,8 @@ class CausePages:
             names: The cause names on the changed page.
         """
         self._paths.clear()
-        if self._of_runs or any("/" in name for name in names):
-            self._of_runs = None
+        if self._with_task_id or any("/" in name for name in names):
+            self._with_task_id = None
 
     def join(self, archive: Archive) -> None:
         """Read from the records which causes are the same, and which share a fingerprint but differ."""
@@ -60,8 +60,8 @@ class CausePages:
             self._joined, self._further = joined, further
             self._paths.clear()
         self._named_now = archive.present
-        self._known.clear()
-        self._of_runs = None
+        self._current_names.clear()
+        self._with_task_id = None
 
     def _all_names(self, names: Iterable[str]) -> tuple[str, ...]:
         """Return all names that pages may use for these causes.
@@ -69,20 +69,23 @@ class CausePages:
         These are the given names, and names with a task id (`…/…`) that refer to the same causes.
         """
         asked = tuple(dict.fromkeys(names))
-        if self._of_runs is None:
-            self._of_runs = tuple(name for (name,) in self._cache.db.execute(_OF_RUNS))
-        if not self._of_runs:
+        if self._with_task_id is None:
+            self._with_task_id = tuple(name for (name,) in self._cache.db.execute(_OF_RUNS))
+        if not self._with_task_id:
             return asked
         wanted = {self._current_name(name) for name in asked}
-        return (*asked, *(name for name in self._of_runs if name not in asked and self._current_name(name) in wanted))
+        return (
+            *asked,
+            *(name for name in self._with_task_id if name not in asked and self._current_name(name) in wanted),
+        )
 
     def _current_name(self, name: str) -> str:
         """Return the current name of a cause."""
         if "/" not in name and not self._further:
             return name
-        if name not in self._known:
-            self._known[name] = next(iter(self._named_now((name,))), name)
-        return self._known[name]
+        if name not in self._current_names:
+            self._current_names[name] = next(iter(self._named_now((name,))), name)
+        return self._current_names[name]
 
     def pages_of(self, *fingerprints: str) -> list[PageSummary]:
         """Return all pages of the cause that has, or once had, one of the fingerprints; the page to keep comes first.

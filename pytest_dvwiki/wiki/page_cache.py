@@ -19,7 +19,7 @@ from pytest_dvwiki.wiki.index import cells, commit_of
 from pytest_dvwiki.wiki.index_rows import IndexRows
 from pytest_dvwiki.wiki.kinds import marks
 from pytest_dvwiki.wiki.kinds.bug import is_pointer
-from pytest_dvwiki.wiki.page_files import NOWHERE, State, look_at
+from pytest_dvwiki.wiki.page_files import NOWHERE, State, list_pages
 from pytest_dvwiki.wiki.page_summary import CATEGORIES, PageSummary
 from pytest_dvwiki.wiki.text import pages, parts
 from pytest_dvwiki.wiki.text.markdown import one_line, plain
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from contextlib import AbstractContextManager
     from pathlib import Path
 
-    from pytest_dvwiki.wiki.page_files import Look
+    from pytest_dvwiki.wiki.page_files import PageListing
 
 VERSION = 11
 _PROGRESS_EVERY = 100
@@ -85,8 +85,8 @@ class PageCache(contextlib.AbstractContextManager["PageCache"]):
         progress: Callable[[int], None] | None = None,
         *,
         quick: bool = False,
-        look: Look | None = None,
-        before: Look | None = None,
+        listing: PageListing | None = None,
+        before: PageListing | None = None,
     ) -> None:
         """Read the pages that were added or changed, and drop those that were removed.
 
@@ -94,25 +94,30 @@ class PageCache(contextlib.AbstractContextManager["PageCache"]):
             progress: Called from time to time with the number of pages read so far.
             quick: Skip folders that have had no file added or removed since they were last read. This misses pages
                 changed in place, until `look_at` is called for them.
-            look: A current listing of all categories; if None, this method makes it.
+            listing: A current listing of all categories; if None, this method makes it.
             before: The listing of the last refresh, if nobody has changed the cache since: only the pages that differ
                 between the listings are compared with the cache.
         """
         try:
-            self._refresh(progress, quick=quick, look=look, before=before)
+            self._refresh(progress, quick=quick, listing=listing, before=before)
         except sqlite3.DatabaseError:
             self.db.close()
             self.db = open_cache(None, _SCHEMA, VERSION)
-            self._refresh(progress, quick=False, look=look, before=None)
+            self._refresh(progress, quick=False, listing=listing, before=None)
 
     def _refresh(
-        self, progress: Callable[[int], None] | None, *, quick: bool, look: Look | None, before: Look | None
+        self,
+        progress: Callable[[int], None] | None,
+        *,
+        quick: bool,
+        listing: PageListing | None,
+        before: PageListing | None,
     ) -> None:
         remembered = dict(self.db.execute("SELECT path, mtime_ns FROM folders"))
         seen = {path.split("/", 1)[0] for path in remembered}
         moved = {path.split("/", 1)[0] for path, time in remembered.items() if quick and self._time_of(path) != time}
         pending = [each for each in CATEGORIES if not quick or each not in seen or each in moved]
-        differing = look.moved(before) if look is not None and before is not None else None
+        differing = listing.changed_since(before) if listing is not None and before is not None else None
         asked = ("category", pending) if differing is None else ("path", sorted(differing))
         known = {
             path: (size, mtime)
@@ -121,13 +126,17 @@ class PageCache(contextlib.AbstractContextManager["PageCache"]):
                 (json.dumps(asked[1]),),
             )
         }
-        look = look or look_at(self.wiki, pending)
-        listed = look.pages if differing is None else {path: look.pages[path] for path in differing & look.pages.keys()}
+        listing = listing or list_pages(self.wiki, pending)
+        listed = (
+            listing.pages
+            if differing is None
+            else {path: listing.pages[path] for path in differing & listing.pages.keys()}
+        )
         present = {path: state for path, state in listed.items() if path.partition("/")[0] in pending}
         changed = [path for path, state in present.items() if known.get(path) != state]
-        # After `look` was taken, others may have written a page and noted it here.
+        # After `listing` was taken, others may have written a page and noted it here.
         gone = {path for path in known.keys() - present.keys() if self.state(path) == NOWHERE}
-        times = {path: time for path, time in look.folders.items() if path.partition("/")[0] in pending}
+        times = {path: time for path, time in listing.folders.items() if path.partition("/")[0] in pending}
         read = {path: time for path, time in times.items() if time != remembered.get(path)}
         left = [path for path in remembered if path.split("/", 1)[0] in pending and path not in times]
         if not (changed or gone or read or left):

@@ -30,7 +30,7 @@ NOWHERE = State(-1, -1)
 """The state of a file that does not exist."""
 
 
-class Look(NamedTuple):
+class PageListing(NamedTuple):
     """A listing of some folders of pages, and of the files in them."""
 
     pages: dict[str, State]
@@ -40,13 +40,13 @@ class Look(NamedTuple):
     irregular: frozenset[str]
     """The paths that are not regular files, such as pipes."""
 
-    def moved(self, before: Look) -> set[str]:
+    def changed_since(self, before: PageListing) -> set[str]:
         """Return the paths of pages that were added, changed or removed since an earlier listing."""
         changed = {path for path, state in self.pages.items() if before.pages.get(path) != state}
         return changed | before.pages.keys() - self.pages.keys()
 
 
-def look_at(wiki: Path, folders: Iterable[str]) -> Look:
+def list_pages(wiki: Path, folders: Iterable[str]) -> PageListing:
     """List the page files in some folders and their sub-folders."""
     times: dict[str, int] = {}
     states: dict[str, State] = {}
@@ -57,7 +57,7 @@ def look_at(wiki: Path, folders: Iterable[str]) -> Look:
             if not stat.S_ISREG(status.st_mode):
                 irregular.append(path)
     times = {path: time if is_settled(time) else 0 for path, time in times.items()}
-    return Look(states, times, frozenset(irregular))
+    return PageListing(states, times, frozenset(irregular))
 
 
 def page_files(wiki: Path, folder: str, times: dict[str, int] | None = None) -> Iterator[tuple[str, os.stat_result]]:

@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from pytest_dvwiki.records.aggregate import CauseHistory
     from pytest_dvwiki.records.fixes import FixState
     from pytest_dvwiki.settings import Layout
-    from pytest_dvwiki.wiki.page_files import Look
+    from pytest_dvwiki.wiki.page_files import PageListing
     from pytest_dvwiki.wiki.page_summary import PageSummary
 
 _BUGS = frozenset({"RTL_BUG", "TB_BUG"})
@@ -53,7 +53,7 @@ _BUGS = frozenset({"RTL_BUG", "TB_BUG"})
 class WikiHistory:
     """The `causes.history.History` of one wiki; empty if there is no wiki.
 
-    This class is long because triage asks for the whole protocol, and pages, records and answers share the same caches.
+    This class is long because triage needs the whole protocol, and pages, records and answers share the same caches.
 
     Records archived after the first query may be missed until `refresh` is called. Only the caches are written, and
     only if the wiki exists.
@@ -139,20 +139,20 @@ class WikiHistory:
             self._forget()
         self.__dict__.pop("unaccepted", None)
 
-    def refresh(self, look: Look | None = None, before: Look | None = None) -> None:
+    def refresh(self, listing: PageListing | None = None, before: PageListing | None = None) -> None:
         """Read what has been archived since the first query or the last refresh.
 
         Args:
-            look: A current listing of all pages. If None, pages edited in place may be missed.
+            listing: A current listing of all pages. If None, pages edited in place may be missed.
             before: The listing of the last refresh, if nobody has changed the cache of pages since.
         """
         if self._is_without_wiki and self._layout.wiki.is_dir():
             # The process that made the wiki has also written its caches: the next query opens them.
             self.close()
-        if look is not None or "archive" in self.__dict__:
+        if listing is not None or "archive" in self.__dict__:
             self.archive.refresh()
-        if look is not None or "page_cache" in self.__dict__:
-            self.page_cache.refresh(quick=look is None, look=look, before=before)
+        if listing is not None or "page_cache" in self.__dict__:
+            self.page_cache.refresh(quick=listing is None, listing=listing, before=before)
             self.page_cache.causes.join(self.archive)
         self._forget()
 
@@ -385,7 +385,7 @@ class WikiHistory:
         """Return the latest passes of a failing test, newest first.
 
         Only passes on the test's simulator are returned, unless the test failed before a simulator was chosen. If a
-        build fails, runs that passed the same build are included.
+        build failed, runs in which the same build succeeded are included.
         """
         target = Target(
             test.nodeid, ANY if precedes_simulator(cause, test) else test.simulator or "", test.config or ""

@@ -147,7 +147,7 @@ def test_a_fix_in_the_working_tree_learns_its_commit_later(design: Project) -> N
     assert "FIXED" not in text, "it was reported when the test passed first"
     assert [row["commits"] for row in rows(design)] == [[failed_at, failed_at], [failed_at, brought]]
     assert passes(design) == ["uncommitted", "commit"]
-    assert page(design).count("| git | open, fixed: passed 2 of 4 runs needed to call it held |") == 1
+    assert page(design).count("| git | open, fixed: passed 2 of 4 runs needed for it to hold |") == 1
     assert f"Fixed by `{brought[:7]}` design: right value" in page(design)
     assert run(design) == ""
 
@@ -187,7 +187,7 @@ def test_a_cause_that_returns_at_another_commit_leaves_its_fix_open(design: Proj
     text = run(design)
     assert "KNOWN      python_error / assertion_error" in text
     assert f"came back after the fix by {fix[:7]} design: right value (design.txt)" in " ".join(text.split())
-    assert "| git | open, fixed: passed 1 of 4 runs needed to call it held, returned 20" in page(design)
+    assert "| git | open, fixed: passed 1 of 4 runs needed for it to hold, returned 20" in page(design)
 
 
 def test_a_fix_that_held_makes_a_return_a_regression(design: Project) -> None:

@@ -135,7 +135,7 @@ def _terminal(place: Layout, cause: Cause) -> str:
             {"passes": 2},
             False,
             "passing",
-            "fixed by bbbbbbb regs: ack, 2026-11-20: passed 2 of 4 runs needed to call it held",
+            "fixed by bbbbbbb regs: ack, 2026-11-20: passed 2 of 4 runs needed for it to hold",
         ),
         (
             {"passes": 2, "counts": False, "needed_as_proof": 3},
@@ -205,7 +205,7 @@ def test_another_fault_is_told_from_a_cause_by_a_fix_only_where_its_passes_are_n
 ) -> None:
     known = known_causes.cause(replace(FIX, counts=counts))
     said = text(beside(known, ruled_out))
-    assert said == f"treated as a different fault than bugs/RTL_20261121_480127.md, reported by the same check{why}"
+    assert said == f"treated as a different fault from bugs/RTL_20261121_480127.md, reported by the same check{why}"
 
 
 def test_a_test_that_passed_since_is_named_by_more_than_what_all_tests_of_its_runner_have_in_common() -> None:

@@ -158,7 +158,7 @@ class _Index:
         return None if change.words is None else change.page
 
     @property
-    def is_worn(self) -> bool:
+    def needs_rebuild(self) -> bool:
         """Return whether so many pages changed that the index should be rebuilt."""
         return len(self.changes) >= max(1, min(MOST_CHANGES, len(self.paths) // _SHARE))
 
@@ -214,14 +214,14 @@ class _Bm25Index(WikiSearchIndex):
             return
         path = (self.wiki_dir / page_path).relative_to(self.wiki_dir).as_posix()
         state = self.state(path)
-        if state is not None and self._take_in(index, {path: state}, set()):
+        if state is not None and self._note_changes(index, {path: state}, set()):
             self._index = self._settled(index, changed=True)
 
     def refresh(self) -> bool:
         return self._bring_up_to_date() is not None
 
     def ranking(self, query: str) -> Iterator[tuple[str, float]]:
-        index = self._index if self.look else self._bring_up_to_date()
+        index = self._index if self.listing else self._bring_up_to_date()
         return index.ranking(query) if index else iter(())
 
     def facets(self, path: str) -> Facets:
@@ -248,8 +248,8 @@ class _Bm25Index(WikiSearchIndex):
         states, changed = index.states(), False
         if present != states:
             different = {path: state for path, state in present.items() if states.get(path) != state}
-            changed = self._take_in(index, different, states.keys() - present.keys())
-        return self._settled(index, changed=changed) if changed or index.is_worn else index
+            changed = self._note_changes(index, different, states.keys() - present.keys())
+        return self._settled(index, changed=changed) if changed or index.needs_rebuild else index
 
     def _rebuilt(self, present: dict[str, State]) -> _Index | None:
         """Return the new index if the rebuilding process has ended since the last call; else None."""
@@ -264,12 +264,12 @@ class _Bm25Index(WikiSearchIndex):
 
     def _settled(self, index: _Index, *, changed: bool) -> _Index:
         """Save the changes of an index, or rebuild the index after many changes; return the index to use."""
-        is_beside = self.look is not None and index.folder is not None and len(index.paths) > LARGE
-        if index.is_worn and not is_beside:
+        is_beside = self.listing is not None and index.folder is not None and len(index.paths) > LARGE
+        if index.needs_rebuild and not is_beside:
             return self._made(self.present(), index)
         if changed:
             self._write_changes(index)
-        if index.is_worn and self._rebuild is None:
+        if index.needs_rebuild and self._rebuild is None:
             self._rebuild = subprocess.Popen(
                 [sys.executable, "-c", _REBUILD, str(self.wiki_dir)],
                 stdin=subprocess.DEVNULL,
@@ -278,7 +278,7 @@ class _Bm25Index(WikiSearchIndex):
             )
         return index
 
-    def _take_in(self, index: _Index, different: dict[str, State], gone: set[str]) -> bool:
+    def _note_changes(self, index: _Index, different: dict[str, State], gone: set[str]) -> bool:
         """Record which pages changed or were deleted; return whether this altered the index's `changes`."""
         index.touch()
         changes = dict(index.changes)  # queries may be reading the current ones
@@ -363,7 +363,8 @@ class _Bm25Index(WikiSearchIndex):
         index.folder = folder
         before = self._stored()
         self._write_list(index)
-        # The previous index stays: another process may have mapped its files, which some file systems would take away.
+        # Keep the previous index: another process may have mapped its files, and on some file systems it would lose
+        # the content of deleted files.
         kept = {folder.name, before.folder if before else ""}
         for other in self._home.iterdir():
             if other.is_dir() and other.name not in kept:

@@ -19,7 +19,7 @@ from pytest_dvwiki.search.snippet import snippet
 from pytest_dvwiki.search.tokenizer import tokens
 from pytest_dvwiki.wiki import outside
 from pytest_dvwiki.wiki.kinds.marks import is_gone
-from pytest_dvwiki.wiki.page_files import State, look_at
+from pytest_dvwiki.wiki.page_files import State, list_pages
 from pytest_dvwiki.wiki.page_summary import CATEGORIES, check_category, status_of
 from pytest_dvwiki.wiki.review import FOLDER
 from pytest_dvwiki.wiki.text import pages
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from pytest_dvwiki.search.relevance import Ranking, Words
-    from pytest_dvwiki.wiki.page_files import Look
+    from pytest_dvwiki.wiki.page_files import PageListing
 
 EXCERPT = 200
 FOLDERS = (*CATEGORIES, FOLDER)
@@ -136,7 +136,7 @@ class Filters(Struct, frozen=True, kw_only=True):
             if not is_day:
                 raise ValueError(f"{name} {day!r}: expected a day, YYYY-MM-DD")
 
-    def take(self, page: Facets) -> bool:
+    def accepts(self, page: Facets) -> bool:
         """Return whether a page meets all conditions."""
         plain = (self.category, page.category), (self.status, page.status), (self.ip_type, page.ip_type)
         return (
@@ -162,7 +162,7 @@ class WikiSearchIndex(abc.ABC):
 
     def __init__(self, wiki_dir: Path) -> None:
         self.wiki_dir = wiki_dir
-        self.look: Look | None = None
+        self.listing: PageListing | None = None
         """The state of all files, set by a caller that keeps the index up to date with `refresh`.
 
         If None, each query looks for changed files itself.
@@ -255,7 +255,7 @@ class WikiSearchIndex(abc.ABC):
                 continue
             if path.startswith(f"{FOLDER}/") and not (unreviewed and self.facets(path).status == UNREVIEWED):
                 continue
-            if filters is not None and not filters.take(self.facets(path)):
+            if filters is not None and not filters.accepts(self.facets(path)):
                 continue
             page = self.page(path)
             if page is not None:
@@ -269,9 +269,9 @@ class WikiSearchIndex(abc.ABC):
 
     def present(self) -> dict[str, State]:
         """Return the state of each page's file, by path."""
-        look = self.look or look_at(self.wiki_dir, FOLDERS)
-        found = dict(look.pages)
-        for path in look.irregular:
+        listing = self.listing or list_pages(self.wiki_dir, FOLDERS)
+        found = dict(listing.pages)
+        for path in listing.irregular:
             del found[path]
         for path, given in tuple(self._given.items()):
             if found.get(path) == given.disk:

@@ -179,8 +179,8 @@ def new(name: str, origin: str, occurrence: Occurrence, description: str) -> pag
     label = f"`{occurrence.error_class}` / `{occurrence.failure_subtype}`"
     message = in_words(occurrence.primary, 400)
     shown = own_words(message) if is_own(occurrence.primary) else code(message or words, 400)
-    # All on one line: git splits lines into pieces of at most 64 bytes, to compare files. After different words all
-    # pieces differ, so git does not take two pages with the same description for one renamed page.
+    # All on one line: to compare files, git splits lines into pieces of at most 64 bytes. Since the first words differ,
+    # all pieces differ, so git does not take two pages with the same description for one renamed page.
     symptom = f"{shown} ({label}){f': {description}' if description else ''}"
     people = {"type": origin, "status": "open", "spec_section": None, "owner": None}
     people |= {key: one_line(value, _KEY) for key in ("spec_section", "owner") if (value := getattr(occurrence, key))}

@@ -47,7 +47,7 @@ def section(
         header = ("Date", "Commits", "What was done", "Files", "By", "Result", "Task", "Owners")
         parts.append(f"Newest first{f' ({tallied})' if tallied else ''}:\n\n" + table(header, rows))
         if len(states) > len(rows):
-            parts.append(f"The newest {len(rows)} of {len(states)} fixes; the folder tasks holds them all.")
+            parts.append(f"The newest {len(rows)} of {len(states)} fixes; `tasks/` has all of them.")
         if history.same_commits:
             parts.append(f"{_also(history.same_commits, page_of)} {cite(states[-1].task_id)}")
         reckoning = _reckoning(states[-1]) if states[-1].fix.result == "open" else ""
@@ -126,7 +126,7 @@ def _became(state: FixState) -> str:
     fix = state.fix
     became: str = "maybe not a fix" if fix.by_chance else fix.result
     if fix.result == "open":
-        became += f", {'fixed: ' if fix.counts else ''}{passed_of(fix)}{' to call it held' if fix.counts else ''}"
+        became += f", {'fixed: ' if fix.counts else ''}{passed_of(fix)}{' for it to hold' if fix.counts else ''}"
     elif fix.held_in:
         became += f" since {code(fix.held_in, 120)}"
     if fix.returned:

@@ -202,7 +202,7 @@ def _reproduce(history: CauseHistory, stated: Sequence[tuple[Statement, str]], s
     if note := _edits(history):
         parts.append(note)
     if (choice := chooses_by(command)) is not None:
-        # A test that passed before it may have left the design in another state than a reset does.
+        # An earlier test of the simulation may have left the design in a state that no reset leads to.
         parts.append(f"If it passes alone, run it after the other tests of its simulation: without {code(choice)}.")
     if masked_note(command):
         parts.append(f"{masked_note(command)}.")
@@ -243,7 +243,7 @@ def _occurrences(history: CauseHistory) -> str:
     ]
     text = table(("Date", "Tests", "Seeds", "Simulator", "Commit", "Task"), rows)
     if history.runs > len(rows):
-        text += f"\n\nThe newest {len(rows)} of {history.runs} runs; the folder tasks holds them all."
+        text += f"\n\nThe newest {len(rows)} of {history.runs} runs; `tasks/` has all of them."
     return text
 
 

@@ -84,7 +84,7 @@ def regions(hole: Hole) -> dict[str, str]:
         [header[column] for column in kept], [[row[column] for column in kept] for row in rows]
     )
     if hole.total > len(rows):
-        history += f"\n\nThe newest {len(rows)} of {hole.total} reports; the folder tasks holds them all."
+        history += f"\n\nThe newest {len(rows)} of {hole.total} reports; `tasks/` has all of them."
     tasks = dict.fromkeys(row.task_id for row in hole.rows)
     return {"history": history, "citation": "\n".join(f"- {cite(task)}" for task in list(tasks)[:_CITED])}
 

@@ -129,7 +129,7 @@ def _history(subtype: SubtypeHistory, page_of: Callable[[str], str | None]) -> s
             for fingerprint, fix, task in subtype.fixes
         ]
         tallied = ends(subtype.held, subtype.failed)
-        tallied += f", {subtype.reported} of them as reported" if subtype.reported else ""
+        tallied += f", {subtype.reported} of them only reported" if subtype.reported else ""
         parts.append(
             f"{_shown('fixes', rows)}{f' ({tallied})' if tallied else ''}:\n\n"
             + table(("Date", "Task", "Cause", "Fix Applied", "Result"), rows)

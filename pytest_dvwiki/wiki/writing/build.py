@@ -48,7 +48,7 @@ class ArchiveResult(Struct, frozen=True, kw_only=True):
     refused: list[tuple[str, str]]
     """Pages that were left unchanged, each with the reason."""
     lasting: Lasting
-    """Causes with a newest fix that became held or proven with this run."""
+    """Causes whose newest fix holds or is proven because of this run."""
     like: dict[str, tuple[str, str]]
     """Maps a cause to the names of an older, similar page and of its new page."""
 

@@ -94,7 +94,7 @@ class ArchivedRun:
                 self.like[fingerprint] = (older.name, page.name)
 
     def lasting(self) -> Lasting:
-        """Return the causes with a newest fix that became held or proven with this run."""
+        """Return the causes whose newest fix holds or is proven because of this run."""
         fixes = {cause: self.archive.fix_states((cause,))[-1:] for cause in sorted(self.judged)}
         newest = [(cause, state.fix) for cause, states in fixes.items() for state in states]
         task_id = self.record.task_id
@@ -162,7 +162,7 @@ def _counts(record: RunRecord, known: int) -> Iterator[str]:
 
 
 def silenced(record: RunRecord) -> set[str]:
-    """Return the fingerprints of causes with only waived tests."""
+    """Return the fingerprints of the causes whose failing tests are all waived."""
     waived = Counter(row.fingerprint for row in record.waived for _ in row.tests)
     tests = {each.fingerprint: {test.nodeid for test in each.tests} for each in record.occurrences}
     return {name for name, names in tests.items() if names and waived[name] >= len(names)}

@@ -107,7 +107,7 @@ def test_the_fix_that_held_is_named(place: Layout) -> None:
 
 def test_a_fix_that_is_too_new_to_have_held_is_named_as_such(place: Layout) -> None:
     archive(place, passing(3))
-    fix = "Fixed by 0000000 `fifo: reset the read pointer`, 2026-11-21: passed 1 of 4 runs needed to call it held."
+    fix = "Fixed by 0000000 `fifo: reset the read pointer`, 2026-11-21: passed 1 of 4 runs needed for it to hold."
     assert fix in context(place, test=TEST)
 
 

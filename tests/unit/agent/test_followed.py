@@ -17,7 +17,7 @@ from pytest_dvwiki.agent.query import WikiQueryService
 from pytest_dvwiki.records import WikiError
 from pytest_dvwiki.wiki.config import WikiConfig
 from pytest_dvwiki.wiki.page_cache import PageCache
-from pytest_dvwiki.wiki.page_files import look_at
+from pytest_dvwiki.wiki.page_files import list_pages
 from pytest_dvwiki.wiki.page_summary import CATEGORIES
 from pytest_dvwiki.wiki.writing.build import archive
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from pytest_dvwiki.settings import Layout
-    from pytest_dvwiki.wiki.page_files import Look
+    from pytest_dvwiki.wiki.page_files import PageListing
 
 SOON = 0.01
 
@@ -93,12 +93,12 @@ def test_nothing_is_said_before_a_look_succeeds(tmp_path: Path, monkeypatch: pyt
     archive(place, record(1, occurrence()))
     broken = True
 
-    def look(*arguments: Any) -> Look:
+    def look(*arguments: Any) -> PageListing:
         if broken:
             raise PermissionError("the disk is away")
-        return look_at(*arguments)
+        return list_pages(*arguments)
 
-    monkeypatch.setattr("pytest_dvwiki.agent.followed.look_at", look)
+    monkeypatch.setattr("pytest_dvwiki.agent.followed.list_pages", look)
     with FollowedWiki(place, every=SOON) as wiki:
         with pytest.raises(WikiError, match="the wiki cannot be read"), wiki.history():
             pass
@@ -146,13 +146,13 @@ def test_a_look_compares_only_the_pages_that_changed_since_the_last_one(tmp_path
         for number in range(pages):
             (folder / "bugs" / f"{number}.md").write_text("# A\n")
         with PageCache(folder, None) as cache:
-            before = look_at(folder, CATEGORIES)
-            cache.refresh(look=before)
+            before = list_pages(folder, CATEGORIES)
+            cache.refresh(listing=before)
             (folder / "bugs" / "0.md").write_text("# Changed\n")
             (folder / "bugs" / "1.md").unlink()
             taken: list[None] = []
             cache.db.set_progress_handler(lambda: taken.append(None), 1)
-            cache.refresh(look=look_at(folder, CATEGORIES), before=before)
+            cache.refresh(listing=list_pages(folder, CATEGORIES), before=before)
             cache.db.set_progress_handler(None, 1)
             assert [page.title for page in cache.all("bugs")] == ["Changed", *["A"] * (pages - 2)]
             return len(taken)

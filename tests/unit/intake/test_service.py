@@ -349,7 +349,7 @@ def test_a_reported_fix_is_history_marked_as_reported_and_never_one_that_held(
     assert metadata(config, "patterns/missing_timescale.md")["fix_success_rate"] == pytest.approx(0.67, abs=0.01)
     assert page.count("| Added timescale | PASS (reported) |") == 2
     assert page.count("| Added timescale | FAIL (reported) |") == 1
-    assert "(2 fixes held, 1 failed, 3 of them as reported)" in page
+    assert "(2 fixes held, 1 failed, 3 of them only reported)" in page
     with WikiHistory(config.layout) as history:
         known = history.subtype("missing_timescale")
         assert known is not None

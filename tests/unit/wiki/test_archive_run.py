@@ -398,7 +398,7 @@ def test_a_page_begins_with_how_its_cause_stands_and_has_the_advice_of_its_patte
     archive(place, passing(2))
     told = pages.regions(_bug(place).read_bytes())
     assert isinstance(told, dict)
-    fix = "`0000000` fifo: reset the read pointer, 2026-11-21: passed 1 of 4 runs needed to call it held"
+    fix = "`0000000` fifo: reset the read pointer, 2026-11-21: passed 1 of 4 runs needed for it to hold"
     assert f"\n- Fixed by {fix}. (source: tasks/" in told["records"]
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from pytest_dvwiki.causes.cause import PageFacts
 from pytest_dvwiki.model import Origin
-from pytest_dvwiki.wiki.page_files import look_at
+from pytest_dvwiki.wiki.page_files import list_pages
 from pytest_dvwiki.wiki.page_summary import CATEGORIES
 from pytest_dvwiki.wiki.query import WikiHistory
 from pytest_dvwiki.wiki.writing.build import archive
@@ -112,7 +112,7 @@ def test_a_fix_that_held_makes_a_regression(place: Layout) -> None:
         known, kind = history.cause(CAUSE), history.subtype("scoreboard_fail")
     assert known is not None
     assert known.held_fix is not None
-    assert known.ends_of_fixes == (1, 0)
+    assert known.fix_counts == (1, 0)
     assert kind is not None
     assert kind.held_fix == known.held_fix
     assert (kind.held, kind.runs) == (1, 1)
@@ -139,10 +139,10 @@ def test_a_fault_of_a_tool_is_known_without_a_page(place: Layout) -> None:
 def test_a_page_that_was_archived_after_somebody_looked_stays_known(place: Layout) -> None:
     archive(place, record(1, occurrence()))
     with WikiHistory(place) as history:
-        look = look_at(place.wiki, CATEGORIES)
+        listing = list_pages(place.wiki, CATEGORIES)
         archive(place, record(2, occurrence("c" * 12)))
-        history.refresh(look)
+        history.refresh(listing)
         assert len(history.bug_pages("c" * 12)) == 1
         (place.wiki / history.bug_pages("c" * 12)[0].path).unlink()
-        history.refresh(look_at(place.wiki, CATEGORIES))
+        history.refresh(list_pages(place.wiki, CATEGORIES))
         assert history.bug_pages("c" * 12) == []

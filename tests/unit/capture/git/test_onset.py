@@ -1007,7 +1007,7 @@ def test_after_a_pass_with_the_seed_that_failed_no_older_range_is_told(project: 
     assert "not fixed by" not in told
     assert "fifo: rework" not in project.page().partition("Evidence")[2].partition("## ")[0]
     (cause,) = project.run(fails=True, seed="8").causes
-    assert cause.ends_of_fixes == (0, 0), "nobody knows that it failed"
+    assert cause.fix_counts == (0, 0), "nobody knows that it failed"
     assert "fifo: rework" not in " ".join(map(text, archived.statements(cause)))
 
 
@@ -1033,7 +1033,7 @@ def test_what_fails_after_changes_of_other_files_that_it_read_names_no_older_com
         told = " ".join(map(text, archived.statements(cause)))
         assert "not fixed by" not in told
         assert "fifo: rework" not in told
-    assert cause.ends_of_fixes == (0, 0)
+    assert cause.fix_counts == (0, 0)
 
 
 @pytest.mark.parametrize(

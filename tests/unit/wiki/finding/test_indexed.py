@@ -14,7 +14,7 @@ import pytest
 from pytest_dvwiki.search.tokenizer import tokens
 from pytest_dvwiki.wiki.finding import indexed
 from pytest_dvwiki.wiki.finding.search import FOLDERS, Facets, Filters, WikiSearchIndex, words_of
-from pytest_dvwiki.wiki.page_files import look_at
+from pytest_dvwiki.wiki.page_files import list_pages
 from pytest_dvwiki.wiki.writing.build import archive
 
 from ...samples import layout, occurrence, record
@@ -308,17 +308,17 @@ def test_an_index_that_cannot_be_written_stays_in_memory(wiki: Path) -> None:
 
 def test_queries_do_not_look_at_the_pages_where_something_else_does(wiki: Path) -> None:
     index = index_of(wiki)
-    index.look = look_at(wiki, FOLDERS)
+    index.listing = list_pages(wiki, FOLDERS)
     index.refresh()
     page = wiki / "specs" / "page_007.md"
     page.write_text(f"{page.read_text()}\nzebrafish\n")
     (wiki / "specs" / "page_008.md").unlink()
     assert list(index.ranking("zebrafish")) == []
-    index.look = look_at(wiki, FOLDERS)
+    index.listing = list_pages(wiki, FOLDERS)
     index.refresh()
     assert [path for path, _ in index.ranking("zebrafish")] == ["specs/page_007.md"]
     assert list(index.ranking("0x0008")) == []
-    index.look = None
+    index.listing = None
     assert list(index_of(wiki).ranking("zebrafish")) == list(index.ranking("zebrafish"))
 
 
@@ -333,7 +333,7 @@ def test_a_large_index_answers_and_takes_in_changes_while_the_next_one_is_made(
     assert isinstance(index, indexed._Bm25Index)
 
     def finds(*numbers: int) -> None:
-        index.look = look_at(wiki, FOLDERS)
+        index.listing = list_pages(wiki, FOLDERS)
         index.refresh()
         assert sorted(path for path, _ in index.ranking("zebra")) == [f"specs/page_{each:03}.md" for each in numbers]
 

@@ -191,7 +191,7 @@ def test_fixes_follow_their_cause(place: Layout) -> None:
         known = history.cause(CAUSE)
         assert known is not None
         assert known.newest_fix is not None
-        assert (known.newest_fix.text, known.ends_of_fixes) == ("resized the FIFO", (0, 1))
+        assert (known.newest_fix.text, known.fix_counts) == ("resized the FIFO", (0, 1))
 
 
 def test_going_back_to_the_registry_before_goes_back(place: Layout) -> None:
