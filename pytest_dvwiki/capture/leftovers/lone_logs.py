@@ -233,8 +233,8 @@ def _named(log: Artefact, read: ReadLog) -> NamedRun | None:
 def ended_without_tests(part: Regression, parts: Iterable[Regression]) -> bool:
     """Return whether a simulation ended before its first test, and no other simulation in the log ran its test modules.
 
-    If another simulation did, the modules may have been repaired in between. If make stopped, the part counts as a failed
-    build, and False is returned.
+    If another simulation did, the modules may have been repaired in between. If make stopped, False is returned:
+    the part counts as a failed build.
 
     Args:
         part: The part of the log that covers the simulation.

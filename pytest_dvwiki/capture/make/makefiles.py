@@ -199,8 +199,8 @@ def _logged_values(shown: Mapping[str, str], results: Collection[str], modules: 
 def _own_rule(text: str, modules: Collection[str]) -> tuple[str, frozenset[str]]:
     """Return the target of the rule that runs test modules, and the variables of cocotb that need not be set for it.
 
-    The recipe calls the simulator itself and sets the modules. If the Makefile does not mention the top, the simulator's
-    command has it, and it need not be set either.
+    The recipe calls the simulator itself and sets the modules. If the Makefile does not mention the top, it need not be
+    set either, because the simulator's command contains it.
 
     Args:
         text: Text of the Makefile.

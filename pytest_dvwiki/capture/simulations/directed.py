@@ -62,8 +62,8 @@ def draws_nothing(
 ) -> bool:
     """Return whether it is known that no random number of a simulation depends on its seed.
 
-    It is known only if all files of the simulation are known, and none of them may draw with anything but a literal seed,
-    load stimulus from an unknown file, or reach outside the simulation.
+    It is known only if all files of the simulation are known, and none of them may draw with a seed other than a
+    literal, load stimulus from an unknown file, or reach outside the simulation.
 
     Args:
         reads: The files that the simulation read, relative to the top of the repository.
