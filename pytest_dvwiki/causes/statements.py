@@ -221,8 +221,10 @@ def statements(cause: Cause, now: str = "", *, dirty: bool = False) -> Iterator[
         task_id = record.first_bad_task if record is not None else ""
         found = cause.first_bad
         if cause.news is not None:
-            failing = {*cause.tests}
-            found = replace(found, passed_after=tuple(each for each in found.passed_after if each in failing))
+            after, newer = (
+                tuple(each for each in tests if each in cause.tests) for tests in (found.passed_after, found.maybe_newer)
+            )
+            found = replace(found, passed_after=after, maybe_newer=newer)
         yield Came(found=found, again=_is_back(cause, cause.first_bad), task_id=task_id)
     advice = _advice(cause)
     if advice is not None:

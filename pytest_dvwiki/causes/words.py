@@ -184,9 +184,13 @@ def _came(statement: of.Came, style: Style = PLAIN) -> str:
     named = "; ".join(f"{style.name(commit)} {style.quote(subject)}" for commit, subject in commits[:_SUBJECTS])
     rest = found.likely_count - len(commits[:_SUBJECTS])
     named += f"; and {rest} more" if rest > 0 else ""
-    # Leave the file out, to save lines in the terminal. The last part alone is often the same for all tests of a cause.
-    others = few([style.name(each.partition("::")[2] or each) for each in found.passed_after], _TESTS)
+    others, joined = (
+        # Leave the file out, to save lines in the terminal. The last part alone is often the same for all tests.
+        few([style.name(each.partition("::")[2] or each) for each in tests], _TESTS)
+        for tests in (found.passed_after, found.maybe_newer)
+    )
     later = f"; but {others} passed after that, so their fault is newer" if others else ""
+    later += f"; but {joined} passed after that with another seed: maybe another fault" if joined else ""
     if found.log_count == 1:
         return f"came with {named}{f' ({files}{more})' if files else ''}{owners}{later}"
     if not found.log_count:

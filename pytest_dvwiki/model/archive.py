@@ -304,6 +304,8 @@ class FirstBad(Struct, ListedCommits, frozen=True, kw_only=True):
     """Owners of the differing files according to CODEOWNERS."""
     passed_after: tuple[str, ...] = ()
     """Tests with this cause that passed with the failing seed after the range, so a later change broke them."""
+    maybe_newer: tuple[str, ...] = ()
+    """Tests that passed after the range, with another seed, before they failed with this cause for the first time."""
 
     @property
     def is_certain(self) -> bool:

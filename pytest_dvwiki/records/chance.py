@@ -11,7 +11,7 @@ import msgspec
 _CHANCE = 20
 """Chance is ruled out once it explains fewer than one in this many cases (5 %)."""
 FEWEST_RUNS = 2
-"""Minimum number of runs for a rate: one failure in a single run does not mean that every run fails."""
+"""Minimum number of failures without a pass from which a test counts as failing in every run so far."""
 
 
 class Rate(msgspec.Struct, frozen=True, kw_only=True):
@@ -22,9 +22,12 @@ class Rate(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def taken(self) -> tuple[int, int]:
-        """Return failures and runs for the estimate: at least one failure and `FEWEST_RUNS` runs."""
+        """Return failures and runs for the estimate: at least one failure and one pass.
+
+        A test that failed in all of its few runs may still pass now and then, so one pass is added if there was none.
+        """
         failed = max(1, self.failed)
-        return failed, max(FEWEST_RUNS, failed, self.runs)
+        return failed, max(failed + 1, self.runs)
 
     @property
     def runs_needed(self) -> int:
@@ -35,9 +38,14 @@ class Rate(msgspec.Struct, frozen=True, kw_only=True):
             all_pass, all_runs, count = all_pass * passing, all_runs * runs, count + 1
         return count
 
+    @property
+    def passes_by_chance(self) -> int:
+        """Return how many passes in a row chance may explain; none if the test failed in each of several runs."""
+        return 0 if self.failed == self.runs >= FEWEST_RUNS else self.runs_needed - 1
+
     def with_passes_by_chance(self) -> Rate:
-        """Return the rate after adding as many passes as chance explains: one fewer than `runs_needed`."""
-        return Rate(failed=self.failed, runs=self.runs + self.runs_needed - 1)
+        """Return the rate after adding as many passes as chance may explain."""
+        return Rate(failed=self.failed, runs=self.runs + self.passes_by_chance)
 
     def chance_of_passing(self, passes: int) -> float:
         """Return the probability, to three decimals, that this many runs pass by chance without a fix."""

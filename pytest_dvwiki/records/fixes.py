@@ -303,7 +303,7 @@ def _past(tests: Sequence[Target], presence: _Since, group: list[Step], records:
         return None
     rate = records.rate(tests, presence.came, before)
     unseen = records.rate(tests, presence.absent, presence.came).runs
-    left_out = unseen - rate.runs_needed + 1
+    left_out = unseen - rate.passes_by_chance
     if left_out > 0:
         return Past(rate=rate.with_passes_by_chance(), left_out=left_out, comes_and_goes=comes_and_goes)
     return Past(rate=records.rate(tests, presence.possible, before), comes_and_goes=comes_and_goes)

@@ -242,7 +242,7 @@ def _next_steps(
                 yield from _wrapped(words, width, label="waived")
             case Came(found=found):
                 # The last words tell that some tests have another fault.
-                at_most = max(9, most) if found.passed_after else most
+                at_most = max(9, most) if found.passed_after or found.maybe_newer else most
                 yield from _wrapped(words.removeprefix("came "), width, label="came", most=at_most)
             case Advice():
                 # Only pages need double back-ticks around a text with back-ticks.

@@ -22,6 +22,7 @@ from msgspec.structs import replace
 from pytest_dvwiki.model import FirstBad, Fix, Onset, Vcs
 from pytest_dvwiki.records.kinds import is_deterministic, precedes_simulator
 from pytest_dvwiki.records.sides import HDL, is_among, is_prose, is_unread
+from pytest_dvwiki.records.targets import share_a_test
 from pytest_dvwiki.runs import EVER
 
 if TYPE_CHECKING:
@@ -146,8 +147,29 @@ def _with_passes(
     if known is None or not known.is_certain or onset.comes_and_goes:
         return known, False
     others = _passed_after(occurrence, vcs, known.bad, history, repository)
-    found = replace(known, passed_after=tuple(dict.fromkeys((*known.passed_after, *others))))
+    after = tuple(dict.fromkeys((*known.passed_after, *others)))
+    joining = _joining(occurrence, vcs, known, onset, history, repository)
+    newer = tuple(each for each in dict.fromkeys((*known.maybe_newer, *joining)) if each not in after)
+    found = replace(known, passed_after=after, maybe_newer=newer)
     return found, found != known
+
+
+def _joining(
+    occurrence: Occurrence, failed: Vcs, known: FirstBad, onset: Onset, history: History, repository: Repository
+) -> Iterator[str]:
+    """Yield tests that fail with a cause for the first time, although they passed after its range with another seed.
+
+    Only passes before later changes of code that the simulation read count: they may have brought another fault.
+    Parametrizations of a test that failed before are left out.
+    """
+    is_usable = functools.partial(_is_usable, occurrence=occurrence, failed=failed, repository=repository)
+    first = [test for test in occurrence.tests if not share_a_test([test.nodeid], (*onset.failed, known.nodeid))]
+    for test in first[:_MOST_TESTS]:
+        last = _nearest([*filter(is_usable, history.last_passes(occurrence, test, edited=True))], failed, repository)
+        if last is None or not _has(last.commit, known.bad, repository):
+            continue
+        if not repository.is_unread_since(last.commit, str(failed.commit), occurrence.reads):
+            yield test.nodeid
 
 
 def _suspected(text: str, occurrence: Occurrence) -> str:

@@ -25,14 +25,11 @@ def test_the_number_is_that_of_the_formula(runs: int) -> None:
         assert Rate(failed=failed, runs=runs).runs_needed == expected
 
 
-def test_one_pass_is_enough_of_a_test_that_failed_in_every_one_of_several_runs() -> None:
-    rate = Rate(failed=12, runs=12)
-    assert (rate.runs_needed, rate.chance_of_passing(1)) == (1, 0.0)
-
-
-def test_a_single_run_tells_no_rate_of_one() -> None:
-    assert Rate(failed=1, runs=1).taken == (1, 2)
-    assert [Rate(failed=each, runs=each).runs_needed for each in (1, 2, 9)] == [5, 1, 1]
+@pytest.mark.parametrize(("failed", "needed"), [(1, 5), (2, 3), (3, 3), (4, 2), (18, 2), (19, 2), (20, 1)])
+def test_a_test_that_never_passed_may_pass_now_and_then_all_the_same(failed: int, needed: int) -> None:
+    rate = Rate(failed=failed, runs=failed)
+    assert rate.taken == (failed, failed + 1)
+    assert rate.runs_needed == needed
 
 
 def test_a_failure_that_no_counted_run_shows_is_one_all_the_same() -> None:

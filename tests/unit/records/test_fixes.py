@@ -117,7 +117,7 @@ def test_a_repair_that_changed_the_build_keeps_the_rate_of_the_build_that_failed
     built = replace(again, config="bbbbbbbb0000")
     (state,) = _judged(tmp_path, fails(1), fails(2), fails(3), _other_seed(4, passed_again=(built,)))
     assert state.past is not None
-    assert (state.past.rate.failed, state.past.rate.runs, state.fix.counts) == (3, 3, True)
+    assert (state.past.rate.failed, state.past.rate.runs, state.fix.needed_as_proof) == (3, 3, 3)
     assert {test.config for test in state.tests} == {"aaaaaaaa0000", "bbbbbbbb0000"}
 
 
@@ -311,9 +311,10 @@ def test_repeated_passes_count_for_a_test_that_comes_and_goes_with_one_seed(tmp_
 def test_a_test_that_failed_in_every_run_needs_three_later_passes_with_any_seed(tmp_path: Path) -> None:
     runs = [_fails(1), _fails(2), _other_seed(3)]
     (state,) = _judged(tmp_path, *runs)
-    assert (state.fix.result, state.fix.counts, state.fix.needed) == ("open", True, 4)
+    assert (state.fix.result, state.fix.counts, state.fix.needed) == ("open", False, 4)
     runs += [_ran(tmp_path, number, TEST) for number in (4, 5)]
-    assert _results(tmp_path, *runs) == ["open"]
+    (state,) = _judged(tmp_path, *runs)
+    assert (state.fix.result, state.fix.counts, state.fix.needed_as_proof) == ("open", True, 3)
     assert _results(tmp_path, *runs, _ran(tmp_path, 6, TEST)) == ["held"]
 
 
@@ -338,15 +339,17 @@ def test_what_passed_after_a_certain_fix_says_nothing_of_the_rate_of_what_a_late
 ) -> None:
     runs = [_fails(1), _fails(2), passing(3), _ran(tmp_path, 4, TEST), _fails(5), _fails(6), _other_seed(7)]
     states = _judged(tmp_path, *runs)
-    assert [(state.fix.result, state.fix.counts) for state in states] == [("open", True), ("open", True)]
+    assert [(state.fix.result, state.fix.counts) for state in states] == [("open", True), ("open", False)]
     assert states[-1].past is not None
     assert (states[-1].past.rate.failed, states[-1].past.rate.runs) == (2, 2)
 
 
 def test_what_passed_after_a_fix_whose_passes_count_says_nothing_of_the_rate_of_the_next_fault(tmp_path: Path) -> None:
-    runs = [_fails(1), _fails(2), _other_seed(3), _ran(tmp_path, 4, TEST), _fails(5), _fails(6), _other_seed(7)]
-    states = _judged(tmp_path, *runs)
-    assert [(state.fix.result, state.fix.counts) for state in states] == [("open", True), ("open", True)]
+    passes = [_other_seed(3), *(_ran(tmp_path, number, TEST) for number in (4, 5))]
+    states = _judged(tmp_path, _fails(1), _fails(2), *passes, _fails(6), _fails(7), _other_seed(8))
+    assert [state.fix.counts for state in states] == [True, False]
+    assert states[-1].past is not None
+    assert (states[-1].past.rate.failed, states[-1].past.rate.runs) == (2, 2)
 
 
 def test_what_passed_until_a_fix_was_undone_says_nothing_of_the_rate(tmp_path: Path) -> None:
@@ -362,26 +365,27 @@ def test_what_passed_until_a_fix_was_undone_says_nothing_of_the_rate(tmp_path: P
         _other_seed(7),
     ]
     states = _judged(tmp_path, *runs)
-    assert [(state.fix.result, state.fix.counts) for state in states] == [("open", False), ("open", True)]
+    assert states[-1].past is not None
+    assert (states[-1].past.rate.failed, states[-1].past.rate.runs) == (2, 2)
 
 
 @pytest.mark.parametrize(
-    ("seeds", "needed"),
+    ("seeds", "proof"),
     [
         (("42", "42", "42"), 5),
-        (("42", "43", "42"), 4),
-        ((None, None, None), 4),
+        (("42", "43", "42"), 3),
+        ((None, None, None), 3),
         (("?", "?", "?"), 5),
     ],
     ids=["one seed", "two seeds", "no seed", "unknown"],
 )
 def test_a_seed_that_fails_again_tells_nothing_more_of_the_rate(
-    tmp_path: Path, seeds: tuple[str | None, ...], needed: int
+    tmp_path: Path, seeds: tuple[str | None, ...], proof: int
 ) -> None:
     tests = [replace(failed(seed=None), seed_unknown=True) if seed == "?" else failed(seed=seed) for seed in seeds]
     runs = [record(number, occurrence(tests=(test,))) for number, test in enumerate(tests)]
     (state,) = _judged(tmp_path, *runs, _other_seed(9))
-    assert (state.fix.counts, state.fix.needed) == (needed == 4, needed)
+    assert (state.fix.needed_as_proof, state.fix.needed) == (proof, max(4, proof))
 
 
 def test_the_rate_is_over_all_tests_of_the_cause_that_pass_again(tmp_path: Path) -> None:
@@ -519,10 +523,11 @@ def test_a_later_pass_on_another_simulator_leaves_a_fix_what_it_is(tmp_path: Pat
     again = samples.again(seed="7")
     runs.append(_passes_on(6, "icarus", passed_again=(again,)))
     (state,) = _judged(tmp_path, *runs)
-    assert state.fix.counts
+    assert state.past is not None
+    assert (state.past.rate.failed, state.past.rate.runs) == (2, 2)
     runs.append(_passes_on(7, "verilator", passed_again=(replace(again, simulator="verilator"),)))
-    (state,) = _judged(tmp_path, *runs)
-    assert state.fix.counts
+    (later,) = _judged(tmp_path, *runs)
+    assert later.past == state.past
 
 
 def test_each_test_that_failed_later_has_a_fix_of_its_own(tmp_path: Path) -> None:

@@ -880,6 +880,25 @@ def test_a_range_names_the_tests_that_fail_too_but_passed_since(project: Project
     assert found.passed_after == (OTHER,), "it stays known"
 
 
+def test_a_test_that_passed_with_another_seed_before_it_failed_too_may_have_another_fault(project: Project) -> None:
+    fail_before_another_passes(project)
+    project.commit("regs: rework", "rtl/regs.sv")
+    archived = project.run(fails=True, seed="2", also=(OTHER,))
+    told = " ".join(text(each) for cause in archived.causes for each in archived.statements(cause))
+    maybe = f"but {OTHER_NAME} passed after that with another seed: maybe another fault"
+    assert re.search(rf"came with \w+ fifo: rework .*; {maybe}", told)
+    project.run(fails=True, seed="3", also=(OTHER,))
+    assert f"`{OTHER_NAME}` passed after that with another seed" in project.page(), "it stays known"
+
+
+def test_a_test_that_joins_without_a_change_since_its_pass_is_not_said_to_have_another_fault(project: Project) -> None:
+    fail_before_another_passes(project)
+    archived = project.run(fails=True, seed="2", also=(OTHER,))
+    told = " ".join(text(each) for cause in archived.causes for each in archived.statements(cause))
+    assert "fifo: rework" in told
+    assert "maybe another fault" not in told
+
+
 def test_a_test_that_passed_since_is_named_beside_uncommitted_changes_too(project: Project) -> None:
     fail_before_another_passes(project)
     (project.root / "rtl/fifo.sv").write_text("edited\n")
