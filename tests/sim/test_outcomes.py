@@ -19,10 +19,12 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.sim
 
 
-MAIN = {"runner": ("default", "no_capture"), "native": ("default", "xdist_no_capture")}
+MAIN = {"runner": ("default", "no_capture")}
 """Sessions and modes that `make test` runs; it runs other sessions in their first mode. `make outcomes` runs all."""
-LEFT_OUT = ("ghdl_", "verilator_", "cocotb_test_")
-"""Slow sessions with the same results as the runner's sessions on Icarus; only `make outcomes` runs them."""
+LEFT_OUT = ("ghdl_", "verilator_", "cocotb_test_", "runner_thread")
+"""Slow sessions with the same results as others on Icarus; only `make outcomes` runs them."""
+NOT_COMPARED = ("verilator", "ghdl", "cocotb_test", "native_timeout")
+"""Slow sessions that are not run a second time without the plugin."""
 
 
 def marks(session: Session, mode: str) -> list[pytest.MarkDecorator]:
@@ -93,7 +95,7 @@ def test_totals(shared: Path, session: Session, mode: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("session", "mode"), [run for run in RUNS if not str(run.id).startswith(("verilator", "ghdl"))]
+    ("session", "mode"), [run for run in RUNS if not str(run.id).startswith(NOT_COMPARED)]
 )
 def test_exit_status_is_that_of_the_tests(shared: Path, session: Session, mode: str) -> None:
     call = ran(shared, session, mode)
