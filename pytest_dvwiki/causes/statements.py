@@ -222,7 +222,8 @@ def statements(cause: Cause, now: str = "", *, dirty: bool = False) -> Iterator[
         found = cause.first_bad
         if cause.news is not None:
             after, newer = (
-                tuple(each for each in tests if each in cause.tests) for tests in (found.passed_after, found.maybe_newer)
+                tuple(each for each in tests if each in cause.tests)
+                for tests in (found.passed_after, found.maybe_newer)
             )
             found = replace(found, passed_after=after, maybe_newer=newer)
         yield Came(found=found, again=_is_back(cause, cause.first_bad), task_id=task_id)

@@ -18,7 +18,7 @@ Canceller = Literal["run", "test"]
 Source = Literal["run", "results", "log", "stdout", "stderr", "report"]
 """Origin of a text.
 
-`run`: the plugin's messages about the processes, one per line ("simulator vvp was killed by signal 9 (SIGKILL) …").
+`run`: the plugin's messages about the processes, one per line ("the simulator was killed by signal 9 (SIGKILL) …").
 `results`: the entry in a results file: `Type: message`, followed by the traceback. `log`: the log of the simulator and
 testbench for this test only, or of the whole build for a build failure. `stdout`, `stderr`: the output of a plain test
 as captured by pytest. `report`: pytest's report of the failure.

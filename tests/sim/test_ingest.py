@@ -121,7 +121,7 @@ def test_a_make_that_a_limit_ends_is_one_cause_and_its_followers(project: Projec
     # make reports a signal only if the simulator was killed by it, not if it handled it and exited.
     if "Terminated" in (project.folder / "sim.log").read_text(encoding="utf-8"):
         assert cause.label == "tool_error/cut_short"
-        assert "simulator icarus was killed by signal 15 (SIGTERM) while running" in cause.primary
+        assert "the simulator was killed by signal 15 (SIGTERM) while running" in cause.primary
         assert "in_flight, last logged time" in cause.primary
     else:
         assert cause.label == "sim_error/simulation_ended_early"

@@ -94,9 +94,7 @@ def test_totals(shared: Path, session: Session, mode: str) -> None:
         assert record.totals["passed"] == session.passed
 
 
-@pytest.mark.parametrize(
-    ("session", "mode"), [run for run in RUNS if not str(run.id).startswith(NOT_COMPARED)]
-)
+@pytest.mark.parametrize(("session", "mode"), [run for run in RUNS if not str(run.id).startswith(NOT_COMPARED)])
 def test_exit_status_is_that_of_the_tests(shared: Path, session: Session, mode: str) -> None:
     call = ran(shared, session, mode)
     if session.status is not None or session.then or not session.is_pytest:

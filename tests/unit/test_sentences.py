@@ -7,8 +7,8 @@ import pytest
 from pytest_dvwiki.model.sentences import is_own, reported_end
 
 OWN = [
-    "simulator vvp was killed by signal 9 (SIGKILL) while running test_fifo.overflow, last logged time 1250 ns",
-    "simulator vvp was killed by signal 9 (SIGKILL), last logged time 40 ns",
+    "the simulator was killed by signal 9 (SIGKILL) while running test_fifo.overflow, last logged time 1250 ns",
+    "the simulator was killed by signal 9 (SIGKILL), last logged time 40 ns",
     "no results: simulator vvp ended with status 1 while running t",
     "run was killed while running tests/test_fifo.py::test_fifo, last logged time 3 ns",
     "simulation ended before test_fifo.overflow was done, which began at 0 ns",
@@ -38,7 +38,7 @@ def test_what_a_tool_wrote_is_not(message: str) -> None:
 
 def test_test_and_time_are_no_part_of_what_happened() -> None:
     ends = {
-        reported_end(f"simulator vvp was killed by signal 9 (SIGKILL){where}")
+        reported_end(f"the simulator was killed by signal 9 (SIGKILL){where}")
         for where in ("", " while running a, last logged time 4 ns", ", last logged time 7.5 us", " at 3 ns")
     }
-    assert ends == {"simulator vvp was killed by signal 9 (SIGKILL)"}
+    assert ends == {"the simulator was killed by signal 9 (SIGKILL)"}

@@ -138,7 +138,8 @@ def sentence(
         finished: Whether all tests had ended.
     """
     where = " after its last test" if finished else place(test, time)
-    name = f"simulator {simulator}" if simulator else "the simulator"
+    # If another process sent the signal, the cause is the same with each simulator.
+    name = f"simulator {simulator}" if simulator and ending.signal not in _SENT else "the simulator"
     if ending.cut_short:
         return f"run was killed{where}"
     if ending.timeout is not None:

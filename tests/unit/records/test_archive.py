@@ -419,7 +419,9 @@ def test_a_pass_is_no_news_once_the_fix_is_proven(archive: Archive, tasks: Path)
     """The test passed with another seed already, and it had failed in each run."""
     for number in range(1, 21):
         store.write_record(tasks, record(number, occurrence(tests=(failed(seed=str(number)),))))
-    other = PassedAgain(nodeid=TEST, simulator="icarus", fingerprint=CAUSE, seed="7", changed="commit", failed_seed="20")
+    other = PassedAgain(
+        nodeid=TEST, simulator="icarus", fingerprint=CAUSE, seed="7", changed="commit", failed_seed="20"
+    )
     store.write_record(tasks, passing(21, passed_again=(other,)))
     archive.refresh()
     assert failing.still_failing(archive, [now_passing(seed="20")]) == []

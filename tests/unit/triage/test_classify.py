@@ -310,9 +310,9 @@ def test_a_pyuvm_fatal_report_is_uvm_fatal(classifier: Classifier) -> None:
 @pytest.mark.parametrize(
     ("text", "wanted"),
     [
-        ("simulator vvp was killed by signal 9 (SIGKILL) while running t at 40 ns", "tool_error/simulator_crash"),
+        ("the simulator was killed by signal 9 (SIGKILL) while running t at 40 ns", "tool_error/simulator_crash"),
         ("simulator vvp was killed by signal 11 (SIGSEGV)", "tool_error/simulator_crash"),
-        ("simulator vvp was killed by signal 15 (SIGTERM) while running t", "tool_error/cut_short"),
+        ("the simulator was killed by signal 15 (SIGTERM) while running t", "tool_error/cut_short"),
         ("simulator vvp was killed by signal 14 (SIGALRM) while running t", "sim_error/timeout"),
         ("simulation ended before test_dut.t was done, at 1250 ns", "sim_error/simulation_ended_early"),
         ("run was killed while running tests/test_dut.py::t at 3 ns", "tool_error/cut_short"),
@@ -342,7 +342,7 @@ def test_a_timeout_of_pytest_goes_before_the_signal_by_which_it_ended_the_simula
 ) -> None:
     verdict = classifier.classify(
         failure(
-            run="simulator vvp was killed by signal 15 (SIGTERM) while running t",
+            run="the simulator was killed by signal 15 (SIGTERM) while running t",
             report="E   Failed: Timeout (>6.0s) from pytest-timeout.",
         )
     )
@@ -646,12 +646,12 @@ def test_two_places_are_one_cause_where_the_text_names_it(classifier: Classifier
     ("one", "other"),
     [
         (
-            "simulator icarus was killed by signal 9 (SIGKILL) while running m.first at 12 ns",
-            "simulator icarus was killed by signal 9 (SIGKILL) while running t.py::test[a b] at 7.5 us",
+            "the simulator was killed by signal 9 (SIGKILL) while running m.first at 12 ns",
+            "the simulator was killed by signal 9 (SIGKILL) while running t.py::test[a b] at 7.5 us",
         ),
         (
-            "simulator icarus was killed by signal 9 (SIGKILL) at 12 ns",
-            "simulator icarus was killed by signal 9 (SIGKILL)",
+            "the simulator was killed by signal 9 (SIGKILL) at 12 ns",
+            "the simulator was killed by signal 9 (SIGKILL)",
         ),
         ("run was killed while running m.first at 12 ns", "run was killed while running t.py::test_b"),
         ("simulation ended before m.first was done, at 1 ns", "simulation ended before m.second was done"),

@@ -283,7 +283,7 @@ def test_no_advice_asks_for_values(classifier: TextClassifier) -> None:
 
 
 def test_a_kill_is_shown_by_the_last_lines_of_the_log(classifier: TextClassifier) -> None:
-    said = "simulator vvp was killed by signal 9 (SIGKILL) while running t, last logged time 40 ns"
+    said = "the simulator was killed by signal 9 (SIGKILL) while running t, last logged time 40 ns"
     log = "\n".join(f"{n:>8}.00ns INFO     cocotb.tb          step {n}" for n in range(100))
     verdict = classifier.classify(failure(run=said, log=log))
     assert verdict.primary == said

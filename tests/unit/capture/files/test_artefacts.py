@@ -541,9 +541,9 @@ MISSED = "make[2]: *** wait: No child processes.  Stop.\nmake[2]: *** Waiting fo
 @pytest.mark.parametrize(
     ("said", "message"),
     [
-        ("make[2]: *** [Makefile:60: results.xml] Terminated\n", "simulator icarus was killed by signal 15 (SIGTERM)"),
+        ("make[2]: *** [Makefile:60: results.xml] Terminated\n", "the simulator was killed by signal 15 (SIGTERM)"),
         (MISSED, "run was killed"),
-        (f"{MISSED}make[1]: *** [Makefile:60: results.xml] Terminated\n", "simulator icarus was killed by signal 15"),
+        (f"{MISSED}make[1]: *** [Makefile:60: results.xml] Terminated\n", "the simulator was killed by signal 15"),
     ],
 )
 @pytest.mark.parametrize("reported", [True, False])

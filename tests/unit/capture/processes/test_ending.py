@@ -48,7 +48,7 @@ def test_the_report_tells_a_build_from_a_run() -> None:
     [
         (
             Ending(status=-9, signal=9),
-            "simulator vvp was killed by signal 9 (SIGKILL) while running overflow, last logged time 55 ns",
+            "the simulator was killed by signal 9 (SIGKILL) while running overflow, last logged time 55 ns",
         ),
         (
             Ending(status=1),

@@ -30,8 +30,8 @@ def failure(said: str = "", *, message: str = "", log: tuple[tuple[int, str], ..
     ("said", "shown"),
     [
         (
-            "simulator icarus was killed by signal 9 (SIGKILL), last logged time 90 ns",
-            "simulator icarus was killed by signal 9 (SIGKILL) while running overflow, last logged time 90 ns",
+            "the simulator was killed by signal 9 (SIGKILL), last logged time 90 ns",
+            "the simulator was killed by signal 9 (SIGKILL) while running overflow, last logged time 90 ns",
         ),
         ("run was killed", "run was killed while running overflow, which began at 55 ns"),
         ("no results file was written", "simulation ended before overflow was done, which began at 55 ns"),
