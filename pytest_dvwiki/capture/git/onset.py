@@ -143,30 +143,34 @@ def _of_failure(
 def _with_passes(
     known: FirstBad | None, occurrence: Occurrence, vcs: Vcs, *, onset: Onset, history: History, repository: Repository
 ) -> tuple[FirstBad | None, bool]:
-    """Return a known range with the failing tests that passed after it, and whether one of them is new."""
+    """Return a known range with the failing tests that passed after it, and whether one of them is new.
+
+    Tests that fail with the cause for the first time, and are no parametrizations of those that failed before, may have
+    another fault if they passed after the range, with whatever seed.
+    """
     if known is None or not known.is_certain or onset.comes_and_goes:
         return known, False
     others = _passed_after(occurrence, vcs, known.bad, history, repository)
     after = tuple(dict.fromkeys((*known.passed_after, *others)))
-    joining = _joining(occurrence, vcs, known, onset, history, repository)
+    before = (*onset.failed, known.nodeid)
+    new = [test for test in occurrence.tests if not share_a_test([test.nodeid], before)]
+    joining = _joining(replace(occurrence, tests=tuple(new)), vcs, known.bad, history, repository)
     newer = tuple(each for each in dict.fromkeys((*known.maybe_newer, *joining)) if each not in after)
     found = replace(known, passed_after=after, maybe_newer=newer)
     return found, found != known
 
 
 def _joining(
-    occurrence: Occurrence, failed: Vcs, known: FirstBad, onset: Onset, history: History, repository: Repository
+    occurrence: Occurrence, failed: Vcs, first: str, history: History, repository: Repository
 ) -> Iterator[str]:
-    """Yield tests that fail with a cause for the first time, although they passed after its range with another seed.
+    """Yield the tests of an occurrence that passed after the first failure, perhaps with another seed.
 
     Only passes before later changes of code that the simulation read count: they may have brought another fault.
-    Parametrizations of a test that failed before are left out.
     """
     is_usable = functools.partial(_is_usable, occurrence=occurrence, failed=failed, repository=repository)
-    first = [test for test in occurrence.tests if not share_a_test([test.nodeid], (*onset.failed, known.nodeid))]
-    for test in first[:_MOST_TESTS]:
+    for test in occurrence.tests[:_MOST_TESTS]:
         last = _nearest([*filter(is_usable, history.last_passes(occurrence, test, edited=True))], failed, repository)
-        if last is None or not _has(last.commit, known.bad, repository):
+        if last is None or not _has(last.commit, first, repository):
             continue
         if not repository.is_unread_since(last.commit, str(failed.commit), occurrence.reads):
             yield test.nodeid
