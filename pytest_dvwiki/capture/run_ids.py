@@ -119,7 +119,7 @@ def _job(environment: Mapping[str, str]) -> str | None:
 
 
 def _clean(text: str | None) -> str | None:
-    """Return an id without secrets; if redacted or truncated, it gets a hash so that different ids stay different."""
+    """Return an id without secrets; if redacted or truncated, a hash keeps different ids different."""
     if not text or not text.strip():
         return None
     shown = redact(text.strip())[:_LONGEST]

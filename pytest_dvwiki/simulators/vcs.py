@@ -9,7 +9,7 @@ _HEAD = r"(?:Error|Warning|Lint|Info|Note|Fatal)-\[[\w-]+\]"
 _REPORT = r'(?:Error|Fatal): "[^"]{1,300}", \d+: .{1,300}: at time \d+(?: [munpf]?s)?$'
 """The first line of a $error or $fatal; its text is on the next line."""
 _C_ERROR = r'"[^"]{1,300}\.(?:c|cc|cpp|cxx|h|hpp)", line \d+: (?:catastrophic )?error: '
-"""The start of an error of the C++ front end, whose text goes on in lines indented by ten blanks."""
+"""The start of an error of the C++ front end, whose text goes on in lines indented by ten spaces."""
 
 TOOL = Tool(
     name="vcs",

@@ -109,9 +109,9 @@ def find_artefacts(paths: Iterable[str], *, root: Path, scratch: Path) -> FoundA
     results file are found, too.
 
     Args:
-        paths: Files, folders, archives, or globs with `*`, `**`, `?` and `[…]`.
+        paths: Files, folders, archives, URLs, or globs with `*`, `**`, `?` and `[…]`.
         root: Displayed names are relative to this folder.
-        scratch: An empty folder for files extracted from archives.
+        scratch: An empty folder for downloads and for files extracted from archives.
     """
     search = _Search(root, scratch)
     for given in paths:

@@ -125,7 +125,7 @@ def fetch(url: str) -> IO[bytes]:
 
 
 def _opener(url: str) -> Any:
-    # Without blocks, a file can also be read from a server that cannot begin in the middle of a file.
+    # Without blocks, a file can also be read from a server without range requests.
     options = {"block_size": 0} if url.startswith("http") else {}
     return _library().open(url, "rb", **options)
 

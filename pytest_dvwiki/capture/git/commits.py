@@ -150,8 +150,8 @@ class Branch:
             removed: Files to remove from the branch.
 
         Raises:
-            MovedError: The branch got another commit in the meantime.
-            RefusedError: git failed; branch and index are as before.
+            MovedError: The branch or the index was changed by another process in the meantime.
+            RefusedError: git failed, or another git command holds the lock on the index.
         """
         names, lost = (b"".join(os.fsencode(path) + b"\0" for path in each) for each in (paths, removed))
         self._git("update-index", "--add", "-z", "--stdin", index=self._index, text=names)
@@ -185,8 +185,8 @@ class Branch:
         """Raise an error if the state of the repository does not allow a commit.
 
         Raises:
-            RefusedError: An operation or a commit is in progress, the checkout is sparse, or the branch has an invalid
-                name or is checked out in another work tree.
+            RefusedError: An operation such as a merge is in progress, a git hook called the plugin, the checkout is
+                sparse, or the branch has an invalid name or is checked out in another work tree.
         """
         if "GIT_INDEX_FILE" in os.environ:
             raise RefusedError("called by a git hook, while git itself is about to commit")

@@ -51,7 +51,8 @@ class JournalFolder(Struct, frozen=True):
 
         Raises:
             FileNotFoundError, NotADirectoryError: There is no such folder.
-            UnreadableError: It is a link or not a folder, or it is outside the project and accessible to other users.
+            UnreadableError: It is a link or not a folder, or it is outside the project and belongs to, or is open to,
+                another user.
         """
         status = self.folder.lstat()
         if reason := _reason(status, is_inside=self.is_inside):

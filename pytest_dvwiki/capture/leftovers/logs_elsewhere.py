@@ -53,7 +53,7 @@ def with_logs_elsewhere(groups: Sequence[Group]) -> list[Group]:
 
 
 def _cases(group: Group) -> Sequence[Case]:
-    """Return the cocotb tests of a folder with one results file and no log; none for any other folder."""
+    """Return the tests of a folder that holds only one results file; none if any of them has no seed."""
     if [artefact.kind for artefact in group.artefacts] != ["results"] or group.artefacts[0].runner is not None:
         return ()
     try:

@@ -69,7 +69,7 @@ class Leftovers(Struct):
             self.axes = outcome.axes
 
     def add_failed_build(self, name: str, outcome: SimulationOutcome) -> None:
-        """Add a build that failed as a failed test."""
+        """Record a failed build as a failed test."""
         self.results.append(result_of_log(name, outcome, failed=True))
 
     def drop_rollups(self) -> None:

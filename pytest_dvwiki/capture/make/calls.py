@@ -90,7 +90,7 @@ class MakeCalls:
 
 
 def makefiles_read(makefile: Path | None, call: Call | None) -> tuple[str, ...]:
-    """Return the Makefiles that a simulation read: the file given by `-f`, and its own; empty if that is unknown."""
+    """Return the Makefile of a simulation, preceded by the file that its call gives by `-f`; empty if unknown."""
     if makefile is None:
         return ()
     named = named_makefile(call.arguments, makefile.parent) if call is not None else None

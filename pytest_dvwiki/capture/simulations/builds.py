@@ -2,7 +2,7 @@
 
 Runners and Makefiles build only if sources have changed. The last builds are therefore stored in files beside the
 journal. A stored build is used only if the built file still has the recorded time and size; otherwise another build,
-which nobody observed, has replaced it.
+which was not observed, has replaced it.
 """
 
 from __future__ import annotations

@@ -108,7 +108,7 @@ def _with_modules(setup: Setup, folder: str, top: Path) -> Setup:
 
 
 class _Include(NamedTuple):
-    """An included file or a memory's file, with the macros that must be defined for reading it."""
+    """An included file or a memory file, with the macros that must be defined for it to be read."""
 
     file: str
     needs: tuple[str, ...] = ()
@@ -118,7 +118,7 @@ class _Include(NamedTuple):
 def _included(setup: Setup, folder: str, top: Path) -> Iterator[str]:
     """Yield the files that the sources of a build include, and those that `$readmemh` and `$readmemb` read.
 
-    The file of a memory is in the simulator's folder. It must be tracked by git, because each run may write a new one.
+    A memory file is looked up in the simulator's folder. It counts only if git tracks it, because a run may write it.
 
     For Icarus, a file inside an `ifdef` is left out if neither the build's commands nor any source defines the macro.
     """
@@ -181,7 +181,7 @@ def _is_tracked(path: str, top: Path) -> bool:
 
 
 def _dependencies(setup: Setup, folder: str) -> Iterator[str]:
-    """Yield the files that a tool lists in its dependency files, which are rules for make beside its output."""
+    """Yield the files listed in a tool's dependency files: rules for make, written beside its output."""
     ending = next((tool.dependencies for tool in simulators.tools() if tool.name == setup.simulator), "")
     if not ending or setup.artefact is None:
         return

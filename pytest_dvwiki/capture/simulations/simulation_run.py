@@ -77,7 +77,7 @@ class SimulationRun:
 
     @functools.cached_property
     def unseeded(self) -> str:
-        """Return the file that draws stimulus independent of cocotb's seed; empty if none is known."""
+        """Return the file that draws stimulus without cocotb's seed; empty if none is known."""
         from pytest_dvwiki.capture.simulations.unseeded import draws_unseeded  # noqa: PLC0415  # only for failures
 
         return draws_unseeded(self.reads, workspace(self.sim.root)[0])

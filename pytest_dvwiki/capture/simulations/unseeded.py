@@ -28,7 +28,7 @@ _NO_DRAW = frozenset({"Generator", "BitGenerator", "get_state", "get_bit_generat
 
 
 def draws_unseeded(files: Iterable[str], top: Path) -> str:
-    """Return the first file that draws numbers independent of cocotb's seed; empty if no file does.
+    """Return the first file that draws random numbers without cocotb's seed; empty if no file does.
 
     The file uses numpy without a seed, or `random` with a seed from another environment variable. Most runners set this
     variable to a new value for each run.
