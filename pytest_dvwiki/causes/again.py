@@ -27,8 +27,12 @@ class Rerun(NamedTuple):
 def reruns_of(cause: Cause, archive: Archive, since: str) -> list[Rerun]:
     """Return the failing tests of a cause that have a rerun command, shortest first.
 
-    There is one entry per test, seed, simulator and configuration. Failures before the day `since` are ignored; if
-    `since` is empty, those before the day of the last failure.
+    There is one entry per test, seed, simulator and configuration.
+
+    Args:
+        cause: The cause.
+        archive: The records.
+        since: A date; earlier failures are ignored. If empty, the date of the last failure is used.
     """
     found: dict[tuple[str, str | None, str | None, str | None], Rerun] = {}
     rows = cause.history.rows[:_MOST_RUNS] if cause.history is not None else ()

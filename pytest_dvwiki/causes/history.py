@@ -45,7 +45,10 @@ class History(Protocol):
         ...
 
     def standing_fixes(self, fingerprint: str) -> Sequence[StandingFix]:
-        """Return the newest fix of each cause of `fingerprint` that has not come back, most recently seen first."""
+        """Return the newest fix of each cause of a check, unless the cause has come back since.
+
+        The most recently seen cause comes first.
+        """
         ...
 
     def cause_of(

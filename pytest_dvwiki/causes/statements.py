@@ -237,7 +237,7 @@ def statements(cause: Cause, now: str = "", *, dirty: bool = False) -> Iterator[
 
 
 def _is_back(cause: Cause, found: FirstBad) -> bool:
-    """Return whether the commit range ends at a run after the cause had come back."""
+    """Return whether a commit range is the one with which the cause came back after a fix."""
     if not cause.states or cause.fixed_elsewhere:
         return False
     undone = [state for state in cause.states if state.returned or state.fix.result == "failed"]

@@ -117,7 +117,7 @@ def _held(fix: Fix, until: str) -> str:
 
 @text.register
 def _without_fix(statement: of.WithoutFix, style: Style = PLAIN) -> str:  # noqa: ARG001
-    return "this commit does not have the newest fix"
+    return "this commit does not contain the newest fix"
 
 
 @text.register
@@ -410,7 +410,7 @@ def of_passes(statement: Passed) -> str:
         case "new stimulus":
             doubt = "may be chance, because the stimulus generator may have changed too"
         case "unknown seed":
-            doubt = "may be chance, because no seed on record decides its stimulus"
+            doubt = "may be chance, because no seed on record determines its stimulus"
         case "comes and goes":
             doubt = "may be chance, because it is intermittent"
         case _:
@@ -421,7 +421,7 @@ def of_passes(statement: Passed) -> str:
 
 _NO_FIX = {
     "fails elsewhere": "the cause still fails other tests",
-    "seed": "the same sources failed before, and no seed on record decides its stimulus",
+    "seed": "the same sources failed before, and no seed on record determines its stimulus",
     "older": "the commit is older than the one that failed, and the cause came after it",
     "branch": "the branch never had the commit that failed",
     "configuration": "configuration not recorded, so it may have run with other parameters than the failure",

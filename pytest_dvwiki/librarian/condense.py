@@ -85,7 +85,7 @@ class CompiledLessons(Struct):
     """Maps the id of each replaced lesson to the id of the lesson that replaced it."""
 
     def present(self, ids: Iterable[str]) -> list[str]:
-        """Replace the ids of replaced lessons by the ids of their replacements; return each id once."""
+        """Return the ids, each once, with those of replaced lessons changed to the ids of their replacements."""
         return list(dict.fromkeys(self.became.get(each, each) for each in ids))
 
 

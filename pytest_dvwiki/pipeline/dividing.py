@@ -151,7 +151,7 @@ class _Check:
         return known, new
 
     def _add(self, tests: list[Test], known: dict[str, list[Test]], new: list[Test]) -> None:
-        """Add tests that fail together to their cause."""
+        """Decide on the common cause of some tests, and add the tests to `known` or `new`."""
         name = self._returns.decided(self._occurrence(tests))[0].name
         (known.setdefault(name, []) if self._is_known(name) else new).extend(tests)
 

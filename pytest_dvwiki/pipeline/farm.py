@@ -37,7 +37,7 @@ class Farm(Struct, frozen=True):
 
     @classmethod
     def of(cls, engine: str, jobs: int | None, scheduler: str | None, *, files: int, size: int) -> Farm:
-        """Return where to read files, from a command's options.
+        """Choose where to read files, given the options of a command.
 
         Args:
             engine: `local` or `dask`.

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def as_one(causes: Sequence[Cause], history: History) -> tuple[Cause, ...]:
-    """Join causes with the same page for display. The result is new only if all of them are."""
+    """Join causes with the same page for display. A joined cause is new only if all of its causes are new."""
     groups: dict[str, list[Cause]] = {}
     named: dict[str, set[str]] = {}
     known = history.pages_of(cause.occurrence.fingerprint for cause in causes)
@@ -23,7 +23,7 @@ def as_one(causes: Sequence[Cause], history: History) -> tuple[Cause, ...]:
         names, page = known[cause.occurrence.fingerprint]
         groups.setdefault(page or names[0], []).append(cause)
         named.setdefault(page or names[0], set()).update(names)
-    # A new cause with one name only was not joined to another one.
+    # A new cause with only one name was not joined with any other cause.
     shown = (
         _known_by_now(_joined(group), history) if len(named[head]) > 1 else _joined(group)
         for head, group in groups.items()

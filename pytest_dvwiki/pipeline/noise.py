@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 _MOST_ROWS = 100
 """Maximum number of rows in a record."""
 _MANY_TESTS = 10
-"""A message of at least this many passing tests is noise in every test."""
+"""A message that at least this many passing tests print is treated as noise in every test."""
 _ANY_TEST = ""
 """Stands for every test."""
 
@@ -87,7 +87,7 @@ def _quiet(failure: Failure, classifier: Classifier, printing: Callable[[str], s
         return failure
     quiet = replace(failure, excerpts=tuple(map(_without, failure.excerpts, lines)))
     other = classifier.classify(quiet)
-    # A testbench may count errors without failing, until a check of their number is added.
+    # A testbench may count errors without failing, until somebody adds a check of their number.
     return failure if other.error_class == "unknown" or refers_to_others(other.primary) else quiet
 
 

@@ -59,7 +59,7 @@ def with_changes(
     *,
     is_present: bool,
 ) -> tuple[Verdict, ...]:
-    """Update the origins of verdicts with the changes before the failing test started to fail.
+    """Update the origins of verdicts, given what changed before each test started to fail.
 
     Args:
         failures: All failures of the run.

@@ -35,8 +35,8 @@ NO_STIMULUS = re.compile(
 def passing(results: Sequence[Result], collected: Sequence[str] = ()) -> list[Passing]:
     """Return the tests that passed, and the runners and modules that contain them.
 
-    A parent of a test that failed in a simulation with a seed is included, because it was built and imported, but not
-    as `whole`.
+    If a test fails in a simulation with a seed, its runner and module are also included, because they were built and
+    imported, but their `whole` is false.
 
     Args:
         results: Results of all tests.
@@ -218,7 +218,7 @@ def _fix_between(failing: StillFailing, vcs: Vcs, difference: Difference, reposi
 def _up_to_restored(
     found: _FixRange, failing: StillFailing, vcs: Vcs, history: History, repository: Repository
 ) -> _FixRange:
-    """Return the range of a fix up to the first commit at which the cause was absent, although no run was there.
+    """Return the range of a fix up to the first commit at which the cause was absent, even if that commit never ran.
 
     At that commit, everything that the failing simulation read was again as at the pass that proves the cause absent.
     """
@@ -239,8 +239,8 @@ def _up_to_restored(
 def _absent_at(failing: StillFailing, history: History) -> str | None:
     """Return the commit at which a pass proves the cause absent, for every seed that fails; None if unknown.
 
-    A pass proves this if the cause has failed with a single seed, with which the test passed there, or in every one of
-    several runs.
+    A pass proves this if the failure has no seed, if the cause has failed only with the seed of that pass, or if all
+    runs since the pass failed and there are several.
     """
     known, onset = history.cause(failing.fingerprint), history.onset(failing.fingerprint)
     came = known.first_bad if known is not None else None
@@ -339,8 +339,8 @@ def _fix_row(fingerprint: str, found: _FixRange, repository: Repository) -> FixR
 def with_restored(row: FixRow, vcs: Vcs, history: History, repository: Repository) -> FixRow:
     """Add to a fix of several files those that it restored to their state before the cause appeared.
 
-    That is their state at the last pass, or between it and the first failure, if this pass shows that the cause was
-    absent: the commits that introduced the cause are certain, or at least two runs followed the pass and all failed.
+    That is their state at the last pass, or at a commit between it and the first failure. The pass must show that the
+    cause was absent: the commits that introduced it are certain, or at least two runs followed the pass and all failed.
     """
     known = history.cause(row.fingerprint or "")
     came = known.first_bad if known is not None else None

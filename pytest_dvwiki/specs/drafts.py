@@ -53,7 +53,7 @@ class Draft(Struct, frozen=True):
         return [*self.items] if listed is None else [each["name"] for each in listed if each.get("pattern", True)]
 
     def missing_with(self, names: Iterable[str]) -> frozenset[str]:
-        """Return all items missing if `names` are missing, including items read from a file given by a missing item."""
+        """Return the items that are missing if `names` are, including items in a file that a missing item names."""
         found = set(names)
         for each in self.document.get("items", ()):
             if each.get("from") in found:

@@ -131,29 +131,29 @@ class Texts(Struct, frozen=True):
                 raise TextsError(f"{paths[name]}: it lacks the heading `## {lacking[0]}`; add it, with its text below")
         return texts
 
-    def system_of(self, each: Round) -> str:
+    def system_of(self, round_: Round) -> str:
         """Return the system prompt of a round."""
-        return _chosen(self.system, each.system) if each.system else self.system.strip()
+        return _chosen(self.system, round_.system) if round_.system else self.system.strip()
 
-    def prompt_of(self, each: Round, name: str, outline: Outline, results: Mapping[str, str]) -> str:
+    def prompt_of(self, round_: Round, name: str, outline: Outline, results: Mapping[str, str]) -> str:
         """Return the prompt of a round.
 
         Args:
-            each: The round.
+            round_: The round.
             name: Name of the item.
             outline: The parsed content of the item.
             results: Maps the name of each earlier round to its result.
         """
         above, *sections = _SECTION.split(self.template)
-        starts = f"## {each.number - 1}."
+        starts = f"## {round_.number - 1}."
         template = next((text for text in sections if text.startswith(starts)), above)
         parts = [
-            quoted("guidance", _chosen(self.guidance, each.guidance)),
-            quoted("task", each.task),
+            quoted("guidance", _chosen(self.guidance, round_.guidance)),
+            quoted("task", round_.task),
             quoted("configuration", f"```yaml\n{configuration(outline)}```"),
-            *_earlier(each, results),
+            *_earlier(round_, results),
             quoted("template_section", filled(template.strip(), name, outline)),
-            quoted("instructions", f"Write the answer between <{each.name}> and </{each.name}>."),
+            quoted("instructions", f"Write the answer between <{round_.name}> and </{round_.name}>."),
         ]
         return "\n\n".join(parts) + "\n"
 
@@ -195,19 +195,19 @@ def filled(text: str, name: str, outline: Outline) -> str:
     return text.replace("{ITEM_ID}", name).replace("{DESCRIPTION}", redact(outline.description))
 
 
-def _earlier(each: Round, results: Mapping[str, str]) -> list[str]:
+def _earlier(round_: Round, results: Mapping[str, str]) -> list[str]:
     """Return the results of earlier rounds that a round needs, enclosed in tags."""
-    if each.name == "analysis":
+    if round_.name == "analysis":
         return []
-    if each.name == "section1":
+    if round_.name == "section1":
         return [quoted("previous_analysis", results["analysis"])]
-    sections = [results[before.name] for before in ROUNDS[1 : each.number - 1]]
-    if each.name == "section4":
+    sections = [results[before.name] for before in ROUNDS[1 : round_.number - 1]]
+    if round_.name == "section4":
         shortened = "\n\n".join(quoted(f"section{at}", summary(text)) for at, text in enumerate(sections, start=1))
         # A summary rarely reaches the last item, but the block `items` has to name all items.
         items = "\n".join(f"{item.number} {item.title}" for item in document.items_of(sections[1]))
         return [quoted("previous_sections_summary", shortened), quoted("items_of_section2", items)]
-    tag = "section1_parsing_logic" if each.name == "section2" else "previous_sections"
+    tag = "section1_parsing_logic" if round_.name == "section2" else "previous_sections"
     return [quoted(tag, "\n\n".join(sections)), quoted("analysis_reference", results["analysis"])]
 
 

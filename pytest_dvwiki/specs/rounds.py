@@ -42,32 +42,37 @@ class RoundFiles(Struct, frozen=True):
         digest = hashlib.sha256("\0\0".join(parts).encode("utf-8", "surrogatepass")).hexdigest()
         return cls(parent / f"{name}-{digest[:12]}")
 
-    def result(self, each: Round, system: str, prompt: str) -> str | None:
+    def result(self, round_: Round, system: str, prompt: str) -> str | None:
         """Return the saved result of a round if it is from the same prompts or was edited by a person, else None."""
-        result = self._text(each, each.name)
+        result = self._text(round_, round_.name)
         if result is None or len(result.encode()) < LEAST:
             return None
-        response = self._text(each, "response")
-        is_edited = response is None or extracted(response, each.name)[0] != result.strip()
-        is_same = (self._text(each, "system_prompt"), self._text(each, "prompt")) == (system, prompt)
+        response = self._text(round_, "response")
+        is_edited = response is None or extracted(response, round_.name)[0] != result.strip()
+        is_same = (self._text(round_, "system_prompt"), self._text(round_, "prompt")) == (system, prompt)
         return result.strip() if is_edited or is_same else None
 
-    def keep(self, each: Round, *, system: str, prompt: str, response: str, result: str) -> None:
+    def keep(self, round_: Round, *, system: str, prompt: str, response: str, result: str) -> None:
         """Write the files of a round. The result is written last, so that an interrupted round has none.
 
         Raises:
             WikiError: The files cannot be written.
         """
-        self._path(each, each.name).unlink(missing_ok=True)
-        for kind, text in (("system_prompt", system), ("prompt", prompt), ("response", response), (each.name, result)):
-            disk.replace(self._path(each, kind), text.encode())
+        self._path(round_, round_.name).unlink(missing_ok=True)
+        for kind, text in (
+            ("system_prompt", system),
+            ("prompt", prompt),
+            ("response", response),
+            (round_.name, result),
+        ):
+            disk.replace(self._path(round_, kind), text.encode())
 
-    def _path(self, each: Round, kind: str) -> Path:
-        return self.folder / f"round{each.number}_{kind}.md"
+    def _path(self, round_: Round, kind: str) -> Path:
+        return self.folder / f"round{round_.number}_{kind}.md"
 
-    def _text(self, each: Round, kind: str) -> str | None:
+    def _text(self, round_: Round, kind: str) -> str | None:
         try:
-            return reading.read_text(self._path(each, kind))
+            return reading.read_text(self._path(round_, kind))
         except OSError:
             return None
 

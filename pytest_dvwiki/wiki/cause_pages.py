@@ -30,7 +30,7 @@ class CausePages:
         """Cache of `paths`: the page to keep for each cause; cleared when a bug page changes."""
         self._joined: frozenset[str] = frozenset()
         """Causes that turned out to be the same as an earlier cause; the earlier cause keeps its page."""
-        self._further: frozenset[str] = frozenset()
+        self._different: frozenset[str] = frozenset()
         """Causes that share a fingerprint with an earlier cause, but are different."""
         self._named_now: Callable[[Sequence[str]], Sequence[str]] = tuple
         self._with_task_id: tuple[str, ...] | None = None
@@ -56,8 +56,8 @@ class CausePages:
     def join(self, archive: Archive) -> None:
         """Read from the records which causes are the same, and which share a fingerprint but differ."""
         joined, further = archive.joined(), archive.further()
-        if joined != self._joined or further or self._further:
-            self._joined, self._further = joined, further
+        if joined != self._joined or further or self._different:
+            self._joined, self._different = joined, further
             self._paths.clear()
         self._named_now = archive.present
         self._current_names.clear()
@@ -81,7 +81,7 @@ class CausePages:
 
     def _current_name(self, name: str) -> str:
         """Return the current name of a cause."""
-        if "/" not in name and not self._further:
+        if "/" not in name and not self._different:
             return name
         if name not in self._current_names:
             self._current_names[name] = next(iter(self._named_now((name,))), name)

@@ -186,7 +186,10 @@ class WikiHistory:
         self._formers, self._placed, self._new = known, {}, frozenset()
 
     def standing_fixes(self, fingerprint: str) -> Sequence[StandingFix]:
-        """Return the standing fixes of all causes that a check reports, the most recently seen cause first."""
+        """Return the newest fix of each cause of a check, unless the cause has come back since.
+
+        The most recently seen cause comes first.
+        """
         found = []
         for each in self.archive.standing(self._known(fingerprint)):
             since = self.archive.sources_since(each)

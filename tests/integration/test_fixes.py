@@ -378,14 +378,14 @@ def test_a_pass_proves_nothing_where_the_seed_that_failed_is_not_on_record(
 ) -> None:
     ingest(outside, 1, "--commit", "HEAD", fails=True, results=results, failure=failure)
     told = ingest(outside, 1, "--commit", "HEAD", "--run-id", "2", results=results)
-    assert "no fix: the same sources failed before, and no seed on record decides its stimulus" in told
-    assert "the same sources failed before, and no seed on record decides its stimulus." in page(outside)
+    assert "no fix: the same sources failed before, and no seed on record determines its stimulus" in told
+    assert "the same sources failed before, and no seed on record determines its stimulus." in page(outside)
     (outside.path / "README.md").write_text("of no matter")
     commit(outside, "another word", 3)
     told = ingest(outside, 1, "--commit", "HEAD", "--run-id", "3", results=results)
     assert "FIXED" not in told
-    assert "may be chance, because no seed on record decides its stimulus: passed 1 of 5 runs needed" in told
-    assert "No seed on record decides their stimulus, so no single pass proves the fix." in page(outside)
+    assert "may be chance, because no seed on record determines its stimulus: passed 1 of 5 runs needed" in told
+    assert "No seed on record determines their stimulus, so no single pass proves the fix." in page(outside)
     again = ingest(outside, 1, "--commit", "HEAD", "--run-id", "4", results=results)
     assert "passes again" not in again, "one more pass is no news"
 
@@ -393,7 +393,7 @@ def test_a_pass_proves_nothing_where_the_seed_that_failed_is_not_on_record(
 def test_a_pass_proves_nothing_where_its_own_seed_is_not_on_record(outside: Project) -> None:
     ingest(outside, 1, "--commit", "HEAD", fails=True)
     told = ingest(outside, 1, "--commit", "HEAD", results=WITHOUT_SEED)
-    assert "no fix: the same sources failed before, and no seed on record decides its stimulus" in told
+    assert "no fix: the same sources failed before, and no seed on record determines its stimulus" in told
     commit(outside, "design: something", 3)
     told = ingest(outside, 1, "--commit", "HEAD", "--run-id", "2", results=WITHOUT_SEED)
     assert "may be chance, because it failed with seed 1: passed 1 of 5 runs needed" in told

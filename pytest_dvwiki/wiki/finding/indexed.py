@@ -200,7 +200,7 @@ class _Bm25Index(WikiSearchIndex):
         with self._writing:
             super().build(wiki_dir)
             present = self.present()
-            self._index = self._made(present) if present else None
+            self._index = self._new_index(present) if present else None
 
     def update(self, page_path: Path | str, content: str) -> None:
         with self._writing:
@@ -244,7 +244,7 @@ class _Bm25Index(WikiSearchIndex):
             return None
         index = self._rebuilt(present) or self._index or self._load()
         if index is None:
-            return self._made(present)
+            return self._new_index(present)
         states, changed = index.states(), False
         if present != states:
             different = {path: state for path, state in present.items() if states.get(path) != state}
@@ -259,14 +259,14 @@ class _Bm25Index(WikiSearchIndex):
         index = self._load()
         before = self._index
         if index and before and index.folder == before.folder:
-            return self._made(present, before)  # the process made no new index
+            return self._new_index(present, before)  # the process made no new index
         return index
 
     def _settled(self, index: _Index, *, changed: bool) -> _Index:
         """Save the changes of an index, or rebuild the index after many changes; return the index to use."""
         is_beside = self.listing is not None and index.folder is not None and len(index.paths) > LARGE
         if index.needs_rebuild and not is_beside:
-            return self._made(self.present(), index)
+            return self._new_index(self.present(), index)
         if changed:
             self._write_changes(index)
         if index.needs_rebuild and self._rebuild is None:
@@ -306,7 +306,7 @@ class _Bm25Index(WikiSearchIndex):
             self._try(lambda: self._write_list(index))
         return before != changes
 
-    def _made(self, present: dict[str, State], old: _Index | None = None) -> _Index:
+    def _new_index(self, present: dict[str, State], old: _Index | None = None) -> _Index:
         """Rebuild the index; the words of unchanged pages are taken from the old index."""
         listed: list[_IndexedPage] = []
         engine = bm25.Bm25.of(self._documents(dict(sorted(present.items())), old, listed))

@@ -153,11 +153,11 @@ def _reckoning(state: FixState) -> str:
     settles = (
         "The tests passed and failed with the same sources and seed, so no single pass proves the fix."
         if past.comes_and_goes
-        else "No seed on record decides their stimulus, so no single pass proves the fix."
+        else "No seed on record determines their stimulus, so no single pass proves the fix."
         if state.failed_seed == UNKNOWN_SEED
-        else "The change may have altered what that seed draws, so no single pass proves the fix."
+        else "The change may have altered the stimulus of that seed, so no single pass proves the fix."
         if state.seed_passed
-        else f"A single pass with {seed} proves the fix, unless the change altered what that seed draws."
+        else f"A single pass with {seed} proves the fix, unless the change altered the stimulus of that seed."
     )
     return (
         f"Passes after the newest fix may be chance: its tests failed in {failed} of {count(known, 'run')}{counted}"

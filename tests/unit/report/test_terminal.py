@@ -480,7 +480,7 @@ def test_causes_with_one_range_but_other_likely_commits_do_not_stand_together() 
 
 def test_a_known_cause_says_that_this_commit_does_not_have_the_fix() -> None:
     known = replace(KNOWN, history=on_record.history(replace(HELD, result="open")))
-    assert "  this commit does not have the newest fix" in shown(replace(known, without_fix=True))
+    assert "  this commit does not contain the newest fix" in shown(replace(known, without_fix=True))
     lines = shown(known)
     assert not any("does not have" in line for line in lines)
     assert any("failed again after the fix by 1f0c2aa" in line for line in lines)
