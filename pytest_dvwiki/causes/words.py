@@ -223,7 +223,7 @@ def _seen_on(statement: of.SeenOn, style: Style = PLAIN) -> str:
 def _advice(statement: of.Advice, style: Style = PLAIN) -> str:
     if statement.fix is None:
         return statement.text
-    # The terminal cuts long lines: the fix of another cause must not look like that of this one.
+    # The terminal cuts long lines, so the other cause comes first: its fix must not look like a fix of this cause.
     back = f", but it {after_return(statement.fix)}" if statement.fix.returned else ""
     return f"held for another {statement.subtype}{back}: {fix_text(statement.fix, style)}"
 

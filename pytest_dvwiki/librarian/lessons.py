@@ -125,7 +125,7 @@ def of_session(
     if model is not None:
         tell(model, "stage", _TAKE, f"{len(read)} of {len(whole)} characters of the transcript")
         try:
-            drafts, by = taken(settings.layout, read, model)
+            drafts, by = extracted(settings.layout, read, model)
             return SessionLessons(read, tuple(drafts), by)
         except ModelError as error:
             if not error.rules:
@@ -133,7 +133,7 @@ def of_session(
     return SessionLessons(read, tuple(listed(settings.layout, *texts, whole)))
 
 
-def taken(layout: Layout, transcript: str, model: Model) -> tuple[list[LessonDraft], str]:
+def extracted(layout: Layout, transcript: str, model: Model) -> tuple[list[LessonDraft], str]:
     """Return the lessons that a model takes from a transcript, and which model answered.
 
     A lesson is left out if it contains no name from the transcript, or a file name that is not in the transcript.

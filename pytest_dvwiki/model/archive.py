@@ -259,7 +259,7 @@ PassSeed = Literal["same", "other", "unknown"]
 
 
 class ListedCommits:
-    """The commits in a range. Commits that touch no code known to be read by the failing simulation come last."""
+    """The commits in a range. Commits that change nothing that the failing simulation is known to read come last."""
 
     __slots__ = ()
     log: tuple[str, ...]
@@ -296,7 +296,7 @@ class FirstBad(Struct, ListedCommits, frozen=True, kw_only=True):
     log_count: int = 0
     """Total number of commits in the range."""
     unread_count: int = 0
-    """Number of commits that touch no code known to be read by the failing simulation; they come last in `log`."""
+    """Number of commits that change nothing that the failing simulation is known to read; they come last in `log`."""
     files: tuple[str, ...] = ()
     """Files that differ between `good` and `bad`; truncated if there are many."""
     file_count: int = 0

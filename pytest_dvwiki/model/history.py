@@ -40,7 +40,7 @@ class Fix(Struct, ListedCommits, frozen=True, kw_only=True):
     log_count: int = 0
     """Total number of commits between last failure and first pass."""
     unread_count: int = 0
-    """Number of commits that touch no code known to be read by the failing simulation; they come last in `log`."""
+    """Number of commits that change nothing that the failing simulation is known to read; they come last in `log`."""
     files: tuple[str, ...] = ()
     """Files that differ between last failure and first pass; truncated if there are many."""
     file_count: int = 0

@@ -208,7 +208,7 @@ def ranges_of(
     ]
     in_place = {cause.name: cause.fix_in_place for cause in causes}
     came, first_bad = known_or_new(named, vcs, history, repository, in_place)
-    # A failure after a fix may be another fault than the one that an older range introduced.
+    # A failure after a fix may be a different fault from the one that an older range introduced.
     again_now = {each.name for each in causes if each.changed_since_fix and not _has_returned(each)}
     of_old = {each.name for each in causes if _precedes_fix(came.get(each.name), each.newest_fix, repository)}
     came = {

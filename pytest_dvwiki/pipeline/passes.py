@@ -268,7 +268,7 @@ def _changed(failing: StillFailing, difference: Difference) -> Change | None:
     change, files = difference.change, difference.all_files
     if change == "commit" and files and all(is_prose(name, failing.reads) for name in files):
         change = "nothing"
-    # If no file that is known to be read changed, and the seed may differ, only the seed counts as changed.
+    # If no file that the simulation is known to read has changed, and the seed may differ, only the seed counts.
     other_seed = failing.seed_unknown or (failing.seed is not None and failing.by.seed != failing.seed)
     is_same = change in {"nothing", "unrecorded"} or (change == "commit" and difference.is_unread)
     return "seed" if other_seed and is_same else change
@@ -306,7 +306,7 @@ def _draws_anew(failing: StillFailing, difference: Difference, simulators: Seque
 @functools.lru_cache(maxsize=8)
 def touch_stimulus(files: tuple[str, ...], reads: tuple[str, ...]) -> bool:
     """Return whether changes to files may change the stimulus of a seed, in a simulation that reads `reads`."""
-    # Where Python drives the design, HDL is the design even in a folder of tests, and so is a list of HDL files.
+    # If Python drives the simulation, HDL files are the design, even in a folder of tests; so are lists of HDL files.
     in_python = any(name.endswith(".py") for name in reads)
     return any(
         side_of(name, reads if in_python else (), python_bench=in_python) != "RTL_BUG"

@@ -53,6 +53,6 @@ def _parts(word: str, whole: str) -> list[str]:
     parts: list[str] = []
     for piece in _SEPARATED.split(word):
         names = [name.lower() for name in _PART.findall(piece)]
-        # `fifo32` gives `fifo` and `32` besides itself.
+        # `fifo32` gives `fifo` and `32` in addition to itself.
         parts += [piece.lower(), *(names if len(names) > 1 else [])]
     return [part for part in parts if part != whole and part not in _STOP]

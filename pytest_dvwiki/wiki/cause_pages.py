@@ -1,4 +1,4 @@
-"""Finding the bug pages of a cause, and choosing the page to keep if there are several."""
+"""Finds the bug pages of a cause, and chooses the page to keep if there are several."""
 
 from __future__ import annotations
 

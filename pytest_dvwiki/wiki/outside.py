@@ -24,7 +24,7 @@ def leads_out(wiki: Path, file: Path) -> bool:
             return False
         if part.is_symlink() or part.name == "..":
             break
-    # Not `Path.resolve`, which raises for a link to itself in some versions of Python.
+    # Do not use `Path.resolve`: in some versions of Python it raises an error for a link to itself.
     return not Path(os.path.realpath(file)).is_relative_to(os.path.realpath(wiki))
 
 

@@ -292,7 +292,7 @@ class CheckedStore(abc.ABC):
                 return present
             added = text if self.role in DIRECTLY else note(text, self.role, today(), commit)
             addition = splice.cleaned(added, page)
-            # A note is a list entry, which could also hold a heading: whoever writes it, a heading is refused.
+            # A list entry can contain a heading, so a note with a heading is refused, whoever writes it.
             breakout = refuse_breakout(page, place, text) or refuse_breakout(page, place, addition)
             return refuse_length(place, addition) or breakout or splice.appended(page, span_of(page, place), addition)
 

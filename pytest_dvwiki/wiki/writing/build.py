@@ -117,7 +117,7 @@ def archive(
         is_new = writer.archive.record(record.task_id) != record and write_record(layout.tasks, record, data)
         # If the same run is archived again, pages deleted since then stay deleted.
         is_due = is_new or record.task_id not in ingested(layout)
-        judged = writer.archive.refresh() | writer.learn()
+        judged = writer.archive.refresh() | writer.join_same_causes()
         run = ArchivedRun(writer, record, judged)
         writer.look_quickly()
         with writer.page_cache.batch():

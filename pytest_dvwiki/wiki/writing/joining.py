@@ -43,7 +43,7 @@ def merge(views: Views, kept: str, other: str, reason: str | None) -> None:
 def set_apart(views: Views, causes: Iterable[str]) -> None:
     """Update the pages of causes that were treated as the same cause until now, and create missing pages."""
     keep_apart(views)
-    let_go(views)
+    drop_unreplaced(views)
     names = views.archive.present(sorted(causes))
     for fingerprint in names:
         views.bug(fingerprint, may_create=True)
@@ -62,7 +62,7 @@ def keep_apart(views: Views) -> None:
                 views.files.write(path, data)
 
 
-def let_go(views: Views) -> None:
+def drop_unreplaced(views: Views) -> None:
     """Remove from each page the fingerprints of pages that it no longer replaces, as after an undone merge."""
     alone = views.archive.rulings().alone
     for page in views.page_cache.causes.with_aliases():

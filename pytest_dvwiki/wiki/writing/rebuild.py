@@ -40,7 +40,7 @@ def rebuild(writer: WikiWriter, *, restore: bool, subtypes: frozenset[str]) -> l
     _repair_records(writer)
     writer.archive.refresh(verify=True, progress=partial(writer.progress, "records read"))
     writer.page_cache.refresh(partial(writer.progress, "pages read"))
-    writer.learn()
+    writer.join_same_causes()
     with writer.page_cache.batch():
         _settle(writer)
         merged_runs = _make_pages(writer, restore=restore, subtypes=subtypes)
@@ -81,8 +81,8 @@ def _make_pages(writer: WikiWriter, *, restore: bool, subtypes: frozenset[str]) 
     # These causes had no page of their own when their runs were archived, so nobody can have deleted it.
     alone = writer.archive.rulings().alone | not_always_waived(writer.archive, writer.archive.further())
     joining.keep_apart(views)
-    joining.let_go(views)
-    views.part(writer.archive.split())
+    joining.drop_unreplaced(views)
+    views.separate(writer.archive.split())
     for number, fingerprint in enumerate(causes, 1):
         views.bug(fingerprint, may_create=restore or fingerprint in unfinished or fingerprint in alone)
         if number % _PROGRESS_EVERY == 0:

@@ -30,7 +30,7 @@ class ArchivedRun:
     Args:
         writer: The wiki.
         record: The run.
-        judged: Causes with fixes that are judged differently because of this run.
+        judged: Causes whose fixes are judged differently because of this run.
     """
 
     def __init__(self, writer: WikiWriter, record: RunRecord, judged: set[str]) -> None:
@@ -58,7 +58,7 @@ class ArchivedRun:
         paths = self.views.bug_paths(mine)
         known = [item for item in record.occurrences if paths[self._names[item.fingerprint]]]
         before = {name: self._hits(name) for name in dict.fromkeys(item.failure_subtype for item in record.occurrences)}
-        self.views.part(self.archive.formers(*self.archive.present(sorted(mine))))
+        self.views.separate(self.archive.formers(*self.archive.present(sorted(mine))))
         silent = silenced(record)
         due = {name for fingerprint, name in self._names.items() if may_create and fingerprint not in silent}
         for name in dict.fromkeys(self._names.values()):  # several occurrences may belong to one cause

@@ -50,7 +50,7 @@ class Views:
     def _registry(self) -> Registry:
         from pytest_dvwiki.patterns.registry import load_registry  # noqa: PLC0415
 
-        # The classifier reports an invalid pattern; pages can do without it.
+        # The classifier reports invalid patterns; pages are made without them.
         return load_registry(sorted(self.layout.patterns.glob("*.yaml")), problem=lambda _: None)
 
     def bug(self, fingerprint: str, *, may_create: bool) -> None:
@@ -86,7 +86,7 @@ class Views:
         if is_headless:
             self.update_bug(self.pages(fingerprint))
 
-    def part(self, formers: Iterable[str]) -> None:
+    def separate(self, formers: Iterable[str]) -> None:
         """Give separate pages to causes that share a version 1 fingerprint; the old page keeps the earlier history.
 
         If people merged the old page into another page, that page counts all these causes.

@@ -63,11 +63,11 @@ class WikiWriter:
         self.page_cache.refresh()
         self.page_cache.causes.join(self.archive)
 
-    def learn(self) -> set[str]:
+    def join_same_causes(self) -> set[str]:
         """If the records show that causes are the same, write a verdicts file that joins them.
 
         Returns:
-            The causes with fixes that are judged differently now.
+            The causes whose fixes are judged differently now.
         """
         merges = self.archive.new_merges()
         judged: set[str] = set()
