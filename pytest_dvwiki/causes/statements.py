@@ -424,7 +424,7 @@ def passes_since(cause: Cause) -> str:
 def _advice(cause: Cause) -> Advice | Unnamed | None:
     """Return the advice for a cause; None if a fix has held for it, or there is none.
 
-    For a deterministic failure, such as a missing time scale, a fix that held for another cause is better advice than a
+    For a deterministic failure, such as a missing timescale, a fix that held for another cause is better advice than a
     general text. For failed checks it is not, because their causes are unrelated.
     """
     if cause.held_fix is not None:

@@ -43,7 +43,7 @@ def is_part_of_identity(parts: ReportParts) -> bool:
     """Return whether an exception's source location distinguishes causes with the same message.
 
     It does for an assertion (`assert V == V`), an exception without a message, and most others (`list index out of
-    range`). It does not if the message identifies something missing: a handle, an entry, a time scale, a module or a
+    range`). It does not if the message identifies something missing: a handle, an entry, a timescale, a module or a
     source of the design is one cause, no matter how many tests need it.
     """
     return parts.report_class not in _IMPORTS and not _NAMES_ITS_CAUSE.search(parts.text)

@@ -25,7 +25,7 @@ FAULTS = {
     "buffer_syntax": "RTL: a semicolon is missing",
 }
 
-# A two-state simulator has no X, and Verilator takes 1ps where a file names no time scale.
+# A two-state simulator has no X, and Verilator takes 1ps where a file names no timescale.
 NOT_ON_VERILATOR = frozenset({"regs_ctrl_no_reset", "counter_no_timescale"})
 
 # Faults that a macro switches on, and the design that is compiled with it.
