@@ -54,7 +54,7 @@ class Expression(Protocol):
         """Return the first match, or None."""
 
 
-class Given:
+class Re2Expression:
     """An expression compiled by RE2."""
 
     __slots__ = ("_expression", "_groups", "names")
@@ -80,8 +80,8 @@ class Given:
 
 
 @functools.lru_cache(maxsize=1024)
-def given(source: str) -> Given:
-    """Compile an expression that a person wrote.
+def compile_re2(source: str) -> Re2Expression:
+    """Compile an expression for RE2, usually one that a person wrote.
 
     Args:
         source: The expression, in the syntax of RE2.
@@ -95,7 +95,7 @@ def given(source: str) -> Given:
     options.log_errors = False
     options.max_mem = _MEMORY
     try:
-        return Given(re2.compile(source, options))
+        return Re2Expression(re2.compile(source, options))
     except UnicodeEncodeError:
         raise ExpressionError("it contains an unpaired surrogate; type it again") from None
     except re2.error as error:
@@ -104,14 +104,14 @@ def given(source: str) -> Given:
         raise ExpressionError(_explained(source, reason)) from None
 
 
-def glob(wanted: str) -> Given:
+def glob(wanted: str) -> Re2Expression:
     """Compile a glob. `[` is not special, because it occurs in names of parametrized tests.
 
     Args:
         wanted: The glob; only `*` and `?` are special.
     """
     parts = (".*" if each == "*" else "." if each == "?" else re.escape(each) for each in re.sub(r"\*+", "*", wanted))
-    return given(rf"(?s)\A{''.join(parts)}\z")
+    return compile_re2(rf"(?s)\A{''.join(parts)}\z")
 
 
 def _explained(source: str, reason: str) -> str:

@@ -187,7 +187,7 @@ def _plain_scalar(value: str) -> str | float | bool | None:
     """Return the value of an unquoted scalar.
 
     Raises:
-        _NotPlainError: The scalar is not what it stands for, such as `<<`, or cannot be read.
+        _NotPlainError: The scalar has a special meaning, such as `<<`, or cannot be read.
     """
     tag = _tag_of_plain(value)
     if tag == _STR:

@@ -103,7 +103,7 @@ class FollowedWiki(contextlib.AbstractContextManager["FollowedWiki"]):
                     beside.refresh(seen, self._taken[0] if self._taken and self._taken[1] == found else None)
                 is_shared = beside.is_on_disk
             left = self._cache_state()
-            # Another number of the file is another cache, which may lack pages.
+            # A different inode number means a new cache file, which may lack pages.
             self._taken = (seen, left) if is_shared and left[0] == found[0] else None
             with self._asking:
                 if is_shared and not self._history.is_on_disk:
@@ -113,7 +113,7 @@ class FollowedWiki(contextlib.AbstractContextManager["FollowedWiki"]):
             self._is_read = True
 
     def _cache_state(self) -> tuple[int, ...]:
-        """Return number, size and time of the file with the cache of pages; zeros if there is none."""
+        """Return inode number, size in bytes and modification time in ns of the page cache; zeros if there is none."""
         try:
             status = (self._layout.wiki / ".cache" / "pages.sqlite").stat()
         except OSError:

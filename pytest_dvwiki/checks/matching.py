@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from pytest_dvwiki.expressions import ExpressionError, given, glob
+from pytest_dvwiki.expressions import ExpressionError, compile_re2, glob
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -50,7 +50,7 @@ def _search(alternative: str) -> Expression | str:
     if not alternative.removeprefix(_REGEX):
         raise ExpressionError("an empty alternative matches every value; remove it")
     if alternative.startswith(_REGEX):
-        return given(alternative.removeprefix(_REGEX))
+        return compile_re2(alternative.removeprefix(_REGEX))
     return alternative if _SPECIAL.isdisjoint(alternative) else glob(alternative)
 
 
@@ -63,8 +63,8 @@ def search_for(waiver: str) -> Expression:
     if not waiver.startswith(_REGEX):
         return glob(waiver)
     source = waiver.removeprefix(_REGEX)
-    given(source)  # an error message then gives the position in the expression as it was written
-    return given(rf"\A(?:{source})")
+    compile_re2(source)  # an error message then gives the position in the expression as it was written
+    return compile_re2(rf"\A(?:{source})")
 
 
 class LineWaiver(Struct, frozen=True):

@@ -9,7 +9,7 @@ from msgspec.structs import asdict
 
 from pytest_dvwiki import reading
 from pytest_dvwiki.checks.matching import LineWaiver, ValuePattern, search_for
-from pytest_dvwiki.expressions import ExpressionError, given
+from pytest_dvwiki.expressions import ExpressionError, compile_re2
 from pytest_dvwiki.yamlio import YamlError, line_of, load, located, nearest
 
 if TYPE_CHECKING:
@@ -258,10 +258,10 @@ class _CheckReader:
         if name in above:
             self._refuse((*place, "name"), f"two items are called {name!r}; rename one")
         source = self._text((*place, "match"), entry.get("match"), "an expression with named groups")
-        compiled = self._compiled((*place, "match"), source, given)
+        compiled = self._compiled((*place, "match"), source, compile_re2)
         fields = tuple(each for each in compiled.names if each != _VALUE)
         if len(fields) == len(compiled.names):
-            compiled = given(f"(?P<{_VALUE}>{source})")
+            compiled = compile_re2(f"(?P<{_VALUE}>{source})")
         required = self._texts((*place, "required"), entry.get("required"))
         for at, each in enumerate(required):
             if each not in fields:

@@ -28,7 +28,7 @@ class Learning:
 
     def __init__(self, layout: Layout, task_id: str, model: Model | None) -> None:
         self.problem = ""
-        """Why no lessons were taken."""
+        """Why no lessons were extracted."""
         self._layout = layout
         self._task_id = task_id
         self._model = model

@@ -46,7 +46,7 @@ def failures_in_prose(
 ) -> list[dict[str, str]]:
     """Return the failures that a text describes by quoting a message or label, outside sections with fields.
 
-    Failures that the text calls fixed or passed, or only supposes, are left out.
+    Failures that the text calls fixed or passed, or only suspects, are left out.
 
     Args:
         text: The text.

@@ -63,7 +63,7 @@ class WikiIngestResult(Struct, frozen=True, kw_only=True):
     lessons: list[str] = field(default_factory=list)
     """The page of each lesson that a transcript added or confirmed."""
     problem: str = ""
-    """Why no lessons were taken from the transcript; repeating the call tries again."""
+    """Why no lessons were extracted from the transcript; repeating the call tries again."""
 
 
 class WikiIngestService:

@@ -65,7 +65,7 @@ def excerpt(
     stream = iter(chunks)
     start = list(itertools.islice(stream, 2))
     if len(start) == 1 and _may_be_kept_whole(start[0].text, limits):
-        # Most texts of tests are short; finding out which of their lines matter would cost more than all other steps.
+        # Most outputs of tests are short; finding out which of their lines matter would cost more than all other steps.
         interest = None
         lines = tuple(_whole(start[0], limits))
         if sum(len(line) + 1 for _, line in lines) <= limits.chars:

@@ -95,7 +95,7 @@ def _compiled(shape: str) -> re.Pattern[str]:
 
 def parse_report(message: str) -> ReportParts:
     """Split a message into its parts; if its shape is unknown, all of it is text."""
-    # Sentences that the capture writes name the running test and the time, which are not part of the cause.
+    # The capture's own messages contain the running test and the time, which are not part of the cause.
     if (end := reported_end(message)) is not None:
         return ReportParts(report_class="", text=end)
     exception = _EXCEPTION.match(message)

@@ -47,7 +47,7 @@ real message). Check it with `dvwiki patterns test`, and see what it does with `
 def _review(page: str, known: Known) -> str:
     found = known("dvwiki_get", {"page": page})
     return f"""\
-Review this bug page before a change of the RTL is filed for it.
+Review this bug page before an RTL change is filed for it.
 
 {found}
 

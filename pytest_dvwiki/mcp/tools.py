@@ -85,7 +85,7 @@ class Project:
             store: The caller's store.
         """
         if not self.layout.wiki.is_dir():
-            return denied("the project has no wiki yet; `pytest --dvwiki` makes it at the first failure")
+            return denied("the project has no wiki yet; `pytest --dvwiki` creates it at the first failure")
         tools: dict[str, Callable[..., ToolAnswer]] = {
             "dvwiki_list": self._list,
             "dvwiki_search": self._search,
@@ -109,12 +109,12 @@ class Project:
         return [entry.address for entry in self.store("agent").list() if not entry.pages]
 
     def file(self, name: str) -> str:
-        """Return the content of a file that dvwiki writes; if it is missing, say how to make it."""
+        """Return the content of a file that dvwiki writes; if it is missing, say how to create it."""
         try:
             text = outside.read(self.layout.wiki, name).decode("utf-8", "replace")
             return quoted(text, 1 << 20, data=name, language="markdown")
         except OSError:
-            return f"{name} does not exist; `dvwiki build` makes it"
+            return f"{name} does not exist; `dvwiki build` creates it"
 
     def budget(self, arguments: dict[str, Any]) -> int:
         """Return the maximum number of tokens of an answer."""

@@ -56,23 +56,23 @@ class Checker:
                 yield self._problem(pattern, "counterexamples", text)
 
     def _failure(self, pattern: Pattern, example: str) -> Iterator[Problem]:
-        hits = self._matcher.hits(f"{example}\n{self._company(pattern)}\n")
+        hits = self._matcher.hits(f"{example}\n{self._companion(pattern)}\n")
         if not hits:
             winner = self._matcher.match(example.strip())
             if winner is not None and winner.pattern.tier == "benign":
                 yield self._taken(winner.pattern, pattern, example)
             else:
-                yield self._problem(pattern, "examples", f"the pattern does not find {_shown(example)}")
+                yield self._problem(pattern, "examples", f"the pattern does not match {_shown(example)}")
             return
         first = hits[0]
         if _label(first.pattern) != _label(pattern):
             yield self._taken(first.pattern, pattern, example)
         elif not self._matches(pattern, first.text):
-            yield self._problem(pattern, "examples", f"the pattern does not find {_shown(example)}")
+            yield self._problem(pattern, "examples", f"the pattern does not match {_shown(example)}")
 
     def _benign(self, pattern: Pattern, example: str) -> Iterator[Problem]:
         if not self._matches(pattern, example.strip()):
-            yield self._problem(pattern, "examples", f"the pattern does not find {_shown(example)}")
+            yield self._problem(pattern, "examples", f"the pattern does not match {_shown(example)}")
         for hit in self._matcher.hits(f"{example}\n")[:1]:
             yield self._problem(
                 pattern, "examples", f"pattern {hit.pattern.id} still treats {_shown(example)} as a failure"
@@ -91,11 +91,11 @@ class Checker:
             "narrow it with `unless` or a longer `match`, or give it the id of that pattern to replace it",
         )
 
-    def _company(self, pattern: Pattern) -> str:
+    def _companion(self, pattern: Pattern) -> str:
         """Return a line for the pattern's `together_with`, taken from other patterns' examples."""
         rule = next(Rule(entry) for entry in self.registry.entries if entry.pattern.id == pattern.id)
         examples = (example for other in self.registry for example in other.examples)
-        return next(filter(rule.company, examples), "") if pattern.together_with else ""
+        return next(filter(rule.has_companion, examples), "") if pattern.together_with else ""
 
     def _matches(self, pattern: Pattern, message: str) -> bool:
         return any(hit.pattern.id == pattern.id for hit in self._matcher.matches(message))

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 FOLDER = Path(__file__).with_name("builtin")
 FILE = "compiled.json"
 """Name of the file, next to the YAML files of the installed package; a checkout has none."""
-FORMAT = 6
+FORMAT = 7
 """Version of the JSON. Increment it with every change to `Pattern`, `Subtype` or the search for literals."""
 
 

@@ -46,13 +46,13 @@ Needs = tuple[tuple[str, ...], ...]
 """Sets of lower-case literals, most selective first; every match contains at least one literal of each set."""
 
 
-def check(source: str, *, needs_literal: bool = True, of_people: bool = True) -> Needs:
+def check(source: str, *, needs_literal: bool = True, user_written: bool = True) -> Needs:
     """Check the syntax of an expression.
 
     Args:
         source: The expression.
         needs_literal: Whether it must contain a literal to scan for.
-        of_people: Whether a user wrote the expression, so that RE2 has to accept it; built-in ones are for `re`.
+        user_written: Whether a user wrote the expression, so that RE2 has to accept it; built-in ones are for `re`.
 
     Returns:
         The literals that a text must contain before the expression is tried.
@@ -60,11 +60,11 @@ def check(source: str, *, needs_literal: bool = True, of_people: bool = True) ->
     Raises:
         ExpressionError: The syntax is not allowed; the message gives problem and position.
     """
-    if of_people:
-        search.of_people(source)
+    if user_written:
+        search.compiled_by_re2(source)
     parser = _Parser(source)
     whole = parser.parse()
-    if not of_people:
+    if not user_written:
         search.compiled(source)
     if whole.shortest == 0:
         raise ExpressionError("matches the empty string; add a part that is required")

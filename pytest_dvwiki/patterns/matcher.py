@@ -18,7 +18,7 @@ from pytest_dvwiki.patterns.engines import Engines
 from pytest_dvwiki.patterns.kinds import ENOUGH, FAMILIAR, KindCounts, kind
 from pytest_dvwiki.patterns.literals import Literals
 from pytest_dvwiki.patterns.names import WORDED, nameless
-from pytest_dvwiki.patterns.search import compiled, of_people
+from pytest_dvwiki.patterns.search import compiled, compiled_by_re2
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -64,19 +64,19 @@ class Rule:
         "_compiled",
         "_match",
         "_of_hdl",
-        "_of_people",
         "_together",
         "_unless",
+        "_user_written",
         "_worded",
         "pattern",
     )
 
     def __init__(self, entry: RegistryEntry) -> None:
         self.pattern = entry.pattern
-        self._of_people = entry.of_people
-        self._compiled = of_people if entry.of_people else compiled
+        self._user_written = entry.user_written
+        self._compiled = compiled_by_re2 if entry.user_written else compiled
         self._of_hdl = entry.pattern.tools == _HDL
-        self._worded = entry.pattern.failure_subtype in WORDED and not entry.of_people
+        self._worded = entry.pattern.failure_subtype in WORDED and not entry.user_written
         self._match: list[Expression | None] = [None] * len(entry.literals)
         self._unless: tuple[Expression, ...] | None = None
         self._together: tuple[Expression, ...] | None = None
@@ -105,12 +105,12 @@ class Rule:
         without_names = nameless(text)
         return without_names == text or self._expression(number).search(without_names) is not None
 
-    def company(self, text: str) -> bool:
+    def has_companion(self, text: str) -> bool:
         """Return whether a line matches `together_with`; True if the pattern has no such field."""
         if self._together is None:
             self._together = tuple(map(self._compiled, self.pattern.together_with))
         # RE2 reads a limited part of a text, so it gets single lines. `re` gets the whole text: no match spans lines.
-        texts = text.split("\n") if self._of_people and self._together else (text,)
+        texts = text.split("\n") if self._user_written and self._together else (text,)
         return not self._together or any(each.search(line) is not None for each in self._together for line in texts)
 
     def _expression(self, number: int) -> Expression:
@@ -146,8 +146,8 @@ class Matcher:
         chosen = registry.triggers
         self._literals = Literals(registry.entries, chosen.rules)
         self._decided: dict[str, tuple[tuple[Rule, dict[str, str]], ...]] = {}
-        self._of_company = re.compile("|".join(map(re.escape, chosen.company))) if chosen.company else None
-        self._engine = Engines((*chosen.rules, *watched, *chosen.company))
+        self._of_companions = re.compile("|".join(map(re.escape, chosen.companions))) if chosen.companions else None
+        self._engine = Engines((*chosen.rules, *watched, *chosen.companions))
         self._dull = KindCounts(FAMILIAR)
 
     def find(self, text: str) -> Iterator[tuple[int, Tier]]:
@@ -157,7 +157,7 @@ class Matcher:
         """
         block = _encoded(text)
         counted = position = 0
-        for offset, hit in self.search(block, KindCounts(ENOUGH), company=Company(text).has):
+        for offset, hit in self.search(block, KindCounts(ENOUGH), has_companion=CompanionLines(text).has):
             position += offset - counted if text.isascii() else len(block[counted:offset].decode("utf-8", _ANY))
             counted = offset
             if hit.pattern.tier != "benign":
@@ -174,7 +174,7 @@ class Matcher:
         found: list[Hit] = []
         line, counted = first_line, 0
         block = _encoded(text)
-        for offset, hit in self.search(block, KindCounts(None), company=Company(whole or text).has):
+        for offset, hit in self.search(block, KindCounts(None), has_companion=CompanionLines(whole or text).has):
             line += block.count(b"\n", counted, offset)
             counted = offset
             if hit.pattern.tier != "benign":
@@ -201,20 +201,20 @@ class Matcher:
             if groups is not None:
                 yield Hit(rule.pattern, 1, message, groups)
 
-    def may_be_company(self, lowered: str) -> bool:
+    def may_be_companion(self, lowered: str) -> bool:
         """Return whether a lower-case line has a literal of any `together_with`."""
-        return self._of_company is not None and self._of_company.search(lowered) is not None
+        return self._of_companions is not None and self._of_companions.search(lowered) is not None
 
-    def is_company(self, line: str) -> bool:
+    def is_companion(self, line: str) -> bool:
         """Return whether a line matches any `together_with`."""
-        return any(rule.company(line) for rule in self._rules if rule.pattern.together_with)
+        return any(rule.has_companion(line) for rule in self._rules if rule.pattern.together_with)
 
     def search(
         self,
         block: bytes,
         found: KindCounts,
         *,
-        company: Callable[[Rule], bool],
+        has_companion: Callable[[Rule], bool],
         span: tuple[int, int] | None = None,
         watch: Callable[[int, str], None] | None = None,
     ) -> Iterator[tuple[int, Hit]]:
@@ -223,7 +223,7 @@ class Matcher:
         Args:
             block: Complete lines.
             found: Counts the yielded lines of each kind, and limits them.
-            company: Returns whether the text has a line that matches the `together_with` of a pattern.
+            has_companion: Returns whether the text has a line that matches the `together_with` of a pattern.
             span: The part of the block to search for candidates; messages may extend beyond it.
             watch: Called with offset and lower-case text of each line that contains a literal.
         """
@@ -238,7 +238,7 @@ class Matcher:
                 decided = of_message[0]
                 if message.head and benign_heads.setdefault(message.head, self.is_benign(message.head)):
                     continue
-                hit, certain = self._decide(message, company)
+                hit, certain = self._decide(message, has_companion)
                 if hit is not None:
                     for offset in of_message if found.limit is not None else ():
                         if offset in group:
@@ -272,14 +272,14 @@ class Matcher:
             if not (self._dull.enough(its_kind) or found.enough(its_kind)):
                 yield start, its_kind
 
-    def _decide(self, message: Message, company: Callable[[Rule], bool]) -> tuple[Hit | None, bool]:
+    def _decide(self, message: Message, has_companion: Callable[[Rule], bool]) -> tuple[Hit | None, bool]:
         """Return the match with the highest precedence, and whether it depends only on the message."""
         certain = True
         for rule, groups in self._winners(message.text):
             if rule.pattern.tier == "benign":
                 # A benign pattern overrides the patterns after it, and reports nothing.
                 return None, certain
-            if company(rule):
+            if has_companion(rule):
                 return Hit(rule.pattern, 0, message.text, groups, message.head), certain
             certain = False
         return None, certain
@@ -305,7 +305,7 @@ class Matcher:
         return known
 
 
-class Company:
+class CompanionLines:
     """Searches a text for lines that match `together_with`, once per pattern."""
 
     def __init__(self, text: str) -> None:
@@ -316,7 +316,7 @@ class Company:
         """Return whether the text has a line that matches the pattern's `together_with`."""
         name = rule.pattern.id
         if name not in self._known:
-            self._known[name] = rule.company(self._text)
+            self._known[name] = rule.has_companion(self._text)
         return self._known[name]
 
 

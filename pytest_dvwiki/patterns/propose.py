@@ -13,7 +13,7 @@ from pytest_dvwiki.logtext.messages import assemble, strip_line
 from pytest_dvwiki.model.sentences import shortened
 from pytest_dvwiki.patterns import expression
 from pytest_dvwiki.patterns.schema import UNKNOWN, Pattern
-from pytest_dvwiki.patterns.search import of_people
+from pytest_dvwiki.patterns.search import compiled_by_re2
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -61,7 +61,7 @@ def propose(
     examples = tuple(dict.fromkeys(message_of(primary, excerpt) for primary, excerpt in cluster.occurrences))
     clash = ""
     for source in _expressions(examples):
-        compiled = of_people(source)
+        compiled = compiled_by_re2(source)
         if not all(compiled.search(example) for example in examples):
             continue
         clash = next((other for other in (*others, *foreign) if compiled.search(other)), "")
@@ -72,7 +72,7 @@ def propose(
                 failure_subtype=UNKNOWN,
                 tier="cause",
                 match=(source,),
-                description=f"To be written: what it means that {shortened(examples[0], _SHOWN)!r}.",
+                description=f"To be written: what {shortened(examples[0], _SHOWN)!r} means.",
                 fix=cluster.fix or "To be written: what to do about it.",
                 examples=examples[:EXAMPLES],
                 counterexamples=_nearest(examples[0], others),

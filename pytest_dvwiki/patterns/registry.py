@@ -198,7 +198,7 @@ def _read_each(
     subtypes: Mapping[str, Subtype],
     problem: Callable[[PatternError], None],
     *,
-    of_people: bool = True,
+    user_written: bool = True,
 ) -> Iterator[RegistryEntry]:
     try:
         raws = raw_entries(_parse(text, name), name=name)
@@ -207,7 +207,9 @@ def _read_each(
         return
     for position, raw in enumerate(raws, start=1):
         try:
-            yield check_pattern(raw, name=name, position=position, subtypes=subtypes, text=text, of_people=of_people)
+            yield check_pattern(
+                raw, name=name, position=position, subtypes=subtypes, text=text, user_written=user_written
+            )
         except PatternError as error:
             problem(error)
 
@@ -281,7 +283,7 @@ def compile_builtin(texts: Mapping[str, str] | None = None) -> Compiled:
     found = (
         entry
         for name in builtin_files()
-        for entry in _read_each(texts[name], f"{BUILTIN_FOLDER}{name}.yaml", by_id, problem, of_people=False)
+        for entry in _read_each(texts[name], f"{BUILTIN_FOLDER}{name}.yaml", by_id, problem, user_written=False)
     )
     in_order = _in_order(_each_once(found, problem))
     return Compiled(entries=in_order, subtypes=subtypes, triggers=triggers.choose(in_order), problems=tuple(problems))

@@ -96,14 +96,14 @@ class RegistryEntry(msgspec.Struct, frozen=True):
     """The literals of each expression, from `expression.check`."""
     source: str = ""
     """File of the pattern, as shown in error messages."""
-    of_people: bool = True
+    user_written: bool = True
     """Whether a user wrote the pattern, so that its expressions are searched with RE2; built-in ones use `re`."""
 
     def groups_in(self, message: str) -> dict[str, str]:
         """Return the values of the pattern's named groups in a message."""
         from pytest_dvwiki.patterns import search  # noqa: PLC0415  # a registry that is only loaded has no use for it
 
-        ready = search.of_people if self.of_people else search.compiled
+        ready = search.compiled_by_re2 if self.user_written else search.compiled
         found = next((match for source in self.pattern.match if (match := ready(source).search(message))), None)
         return {name: value for name, value in found.groups.items() if value} if found else {}
 
@@ -157,7 +157,7 @@ class _Place(msgspec.Struct, frozen=True):
 
 
 def check_pattern(
-    raw: object, *, name: str, position: int, subtypes: Collection[str], text: str = "", of_people: bool = True
+    raw: object, *, name: str, position: int, subtypes: Collection[str], text: str = "", user_written: bool = True
 ) -> RegistryEntry:
     """Convert a parsed YAML entry to a checked pattern.
 
@@ -167,7 +167,7 @@ def check_pattern(
         position: Number of the entry in the file, from 1.
         subtypes: The built-in subtypes; a project's patterns can add others.
         text: Content of the file, to find the line number for an error; empty if there is no file.
-        of_people: Whether a user wrote the pattern, so that its expressions are searched with RE2.
+        user_written: Whether a user wrote the pattern, so that its expressions are searched with RE2.
 
     Raises:
         PatternError: A field is missing, unknown, of the wrong type, or not allowed by `expression`.
@@ -181,17 +181,17 @@ def check_pattern(
         pattern = msgspec.convert(raw, Pattern)
     except msgspec.ValidationError as error:
         raise place.error(*_misfit(error)) from error
-    for field, problem in _problems(pattern, subtypes, of_people=of_people):
+    for field, problem in _problems(pattern, subtypes, user_written=user_written):
         raise place.error(problem, field)
     # Nothing scans for benign messages: they only cancel what another pattern found.
     scanned = pattern.tier != "benign"
     literals = tuple(
-        _checked(source, place, "match", needs_literal=scanned, of_people=of_people) for source in pattern.match
+        _checked(source, place, "match", needs_literal=scanned, user_written=user_written) for source in pattern.match
     )
     for field in ("unless", "together_with"):
         for source in getattr(pattern, field):
-            _checked(source, place, field, needs_literal=False, of_people=of_people)
-    return RegistryEntry(pattern=pattern, literals=literals, source=name, of_people=of_people)
+            _checked(source, place, field, needs_literal=False, user_written=user_written)
+    return RegistryEntry(pattern=pattern, literals=literals, source=name, user_written=user_written)
 
 
 def check_subtype(raw: object, *, name: str) -> Subtype:
@@ -226,7 +226,7 @@ def _nearest(key: object, known: Iterable[str]) -> str:
     return yamlio.nearest(key, known)
 
 
-def _problems(pattern: Pattern, subtypes: Collection[str], *, of_people: bool) -> Iterable[tuple[str, str]]:
+def _problems(pattern: Pattern, subtypes: Collection[str], *, user_written: bool) -> Iterable[tuple[str, str]]:
     for field, what in (("id", "write tool.name"), ("description", "say what the message means")):
         if not getattr(pattern, field).strip():
             yield field, f"is empty; {what}"
@@ -235,7 +235,11 @@ def _problems(pattern: Pattern, subtypes: Collection[str], *, of_people: bool) -
     if pattern.error_class not in CLASSES:
         yield "error_class", f"{pattern.error_class!r:.60} is not an error class; write one of {', '.join(CLASSES)}"
     name = pattern.failure_subtype
-    if name not in subtypes and name != UNKNOWN and (problem := _no_new_subtype(name, subtypes, of_people=of_people)):
+    if (
+        name not in subtypes
+        and name != UNKNOWN
+        and (problem := _no_new_subtype(name, subtypes, user_written=user_written))
+    ):
         yield "failure_subtype", f"{name!r:.60} {problem}"
     if pattern.tier == "benign":
         if (pattern.error_class, pattern.failure_subtype) != (UNKNOWN, UNKNOWN):
@@ -244,9 +248,9 @@ def _problems(pattern: Pattern, subtypes: Collection[str], *, of_people: bool) -
         yield "fix", "is empty; say what to do about the failure"
 
 
-def _no_new_subtype(name: str, subtypes: Collection[str], *, of_people: bool) -> str | None:
+def _no_new_subtype(name: str, subtypes: Collection[str], *, user_written: bool) -> str | None:
     """Return the reason why a pattern may not add a subtype; None if it may."""
-    if not of_people:
+    if not user_written:
         return f"is not in the taxonomy; {_nearest(name, subtypes)}"
     if not _SUBTYPE.fullmatch(name):
         return "is not a name for a subtype; write lower-case letters, digits and underscores"
@@ -256,9 +260,9 @@ def _no_new_subtype(name: str, subtypes: Collection[str], *, of_people: bool) ->
     return f"is very similar to {near[0]!r}; use that, or a clearly different name" if near else None
 
 
-def _checked(source: str, place: _Place, field: str, *, needs_literal: bool, of_people: bool) -> expression.Needs:
+def _checked(source: str, place: _Place, field: str, *, needs_literal: bool, user_written: bool) -> expression.Needs:
     try:
-        return expression.check(source, needs_literal=needs_literal, of_people=of_people)
+        return expression.check(source, needs_literal=needs_literal, user_written=user_written)
     except ExpressionError as error:
         raise place.error(f"{source!r}: {error}", field) from error
 

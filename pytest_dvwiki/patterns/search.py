@@ -15,7 +15,7 @@ from typing import Protocol
 
 import msgspec
 
-from pytest_dvwiki.expressions import Expression, FirstMatch, given
+from pytest_dvwiki.expressions import Expression, FirstMatch, compile_re2
 
 WIDE = 16
 """Minimum number of possible repetitions for a part whose match can end almost anywhere."""
@@ -51,7 +51,7 @@ def compiled(source: str) -> Search:
     return _Gapped(head, compiled(flag + source[gap.end :]), gap.low, gap.high)
 
 
-def of_people(source: str) -> Expression:
+def compiled_by_re2(source: str) -> Expression:
     """Compile a user's expression for RE2; its matches have the same groups as those of `compiled`.
 
     Args:
@@ -61,7 +61,7 @@ def of_people(source: str) -> Expression:
         ExpressionError: RE2 does not accept the expression.
     """
     flag = len(_IGNORE_CASE) if source.startswith(_IGNORE_CASE) else 0
-    return given(_with_short_gaps(source, flag) if _NAMED in source else source)
+    return compile_re2(_with_short_gaps(source, flag) if _NAMED in source else source)
 
 
 class _Plain:

@@ -35,17 +35,17 @@ class Triggers(msgspec.Struct, frozen=True):
 
     rules: dict[str, list[int]]
     """Maps each trigger to the indices of the entries to try."""
-    company: list[str]
+    companions: list[str]
     """Literals that must appear on other log lines for a pattern to match, in addition to the message it matches."""
 
 
-FORMAT = 2
+FORMAT = 3
 """Version of the cached triggers. Increment it and `compiled.FORMAT` with any change to `_heads` or `choose`."""
 
 
 def choose(entries: Sequence[RegistryEntry]) -> Triggers:
     """Return the triggers of a registry's entries."""
-    return Triggers(rules=_rules(entries), company=_of_company(entries))
+    return Triggers(rules=_rules(entries), companions=_of_companions(entries))
 
 
 def cached(entries: Sequence[RegistryEntry], name: str) -> Triggers:
@@ -78,7 +78,7 @@ def _rules(entries: Sequence[RegistryEntry]) -> dict[str, list[int]]:
     return {trigger: sorted({owners[at] for at in positions}) for trigger, positions in triggers(needs).items()}
 
 
-def _of_company(entries: Sequence[RegistryEntry]) -> list[str]:
+def _of_companions(entries: Sequence[RegistryEntry]) -> list[str]:
     sources = {source for entry in entries for source in entry.pattern.together_with}
     sets = (check(source, needs_literal=False)[:1] for source in sorted(sources))
     return list({literal: None for needs in sets for literals in needs for literal in literals})

@@ -31,7 +31,7 @@ NEWEST_ROWS = 20
 SEEDS = 20
 NEWEST_UNPROVEN = 5
 _MOST_EARLIER = 3
-"""Maximum number of fixes, and of ranges of commits, with which earlier origins of a cause are looked up."""
+"""Maximum number of fixes, and of ranges of commits, for which the origin of earlier failures is looked up."""
 _ROWS_FOR_SEEDS = 200
 TEXTS = msgspec.json.Decoder(tuple[str, ...])
 
@@ -118,9 +118,9 @@ class CauseHistory(Struct, frozen=True, kw_only=True):
     matrix: tuple[matrix.Split, ...] = ()
     """The matrix axes that separate failing from passing runs of these tests at the newest occurrence's commit."""
     earlier_origins: tuple[tuple[str, OriginType], ...] = ()
-    """The earlier failures that may have another fault, each with the side to which they point.
+    """Earlier failures that may have had a different fault: a description, and the side to which they pointed.
 
-    The text says which failures are meant.
+    The description says which failures are meant.
     """
 
     @property
@@ -195,7 +195,7 @@ def cause(archive: Archive, fingerprints: Sequence[str]) -> CauseHistory | None:
     task_ids, seeds = _newest_in(rows) if len(rows) < NEWEST_ROWS else _newest_of(archive, asked)
     states = tuple(archive.fix_states(fingerprints))
     # If a cause is back, the commits that introduced it before its fix no longer matter.
-    outlived = [state for state in states if (state.fix.counts or _may_part_faults(state)) and state.returned]
+    outlived = [state for state in states if (state.fix.counts or _may_separate_faults(state)) and state.returned]
     came, came_task, came_found = _first_bad(archive, fingerprints, outlived[-1].moment if outlived else "")
     is_fixed = fixes.is_fixed(states)
     first = next(row for row in rows if row.task_id == rows[-1].task_id)
@@ -226,7 +226,7 @@ def cause(archive: Archive, fingerprints: Sequence[str]) -> CauseHistory | None:
         jobs=jobs,
         hosts=hosts,
         matrix=matrix.splits(archive, present, rows[0].commit) if rows[0].commit and not rows[0].dirty else (),
-        # They matter only if there are several failures, and the last ones point to a side.
+        # Earlier origins matter only if there are several failures, and the last ones point to a side.
         earlier_origins=tuple(_earlier_origins(archive, fingerprints, outlived[-_MOST_EARLIER:]))
         if len(rows) > 1 and (is_fixed or found.origin.type in sides.SIDES)
         else (),
@@ -236,7 +236,7 @@ def cause(archive: Archive, fingerprints: Sequence[str]) -> CauseHistory | None:
 def _earlier_origins(
     archive: Archive, fingerprints: Sequence[str], outlived: Iterable[FixState]
 ) -> Iterator[tuple[str, OriginType]]:
-    """Yield the earlier failures that may have another fault, in words, with the side to which they point.
+    """Yield earlier failures that may have had a different fault: a description, and the side to which they pointed.
 
     These are the last failures before the given fixes, and those whose commits are known with certainty, except the
     newest ones.
@@ -387,7 +387,7 @@ def onset(archive: Archive, fingerprints: Sequence[str]) -> Onset | None:
     states = archive.fix_states(fingerprints)
     newest = next((state for state in reversed(states) if state.fix.counts), None)
     fixed, fix = (newest.moment, newest.fix) if newest is not None else ("", None)
-    passed = max((state.moment for state in states if _may_part_faults(state)), default=fixed)
+    passed = max((state.moment for state in states if _may_separate_faults(state)), default=fixed)
     passed_at = fix.commits[-1] if fix is not None and fix.by == "git" and fix.log and fix.commits else None
     asked = {"causes": tables.json_list(archive.present(fingerprints)), "fixed": fixed, "passed": max(fixed, passed)}
     occurrences = (
@@ -426,15 +426,15 @@ def _failed_since(archive: Archive, asked: Mapping[str, str]) -> frozenset[str]:
     return frozenset(nodeid for (nodeid,) in rows)
 
 
-def _may_part_faults(state: fixes.FixState) -> bool:
-    """Return whether the failures before and after a fix may have different faults, even if it passed by chance."""
+def _may_separate_faults(state: fixes.FixState) -> bool:
+    """Return whether the failures before and after a fix may have different faults, even if its passes are chance."""
     return state.seed_passed or state.fix.in_place is not None
 
 
 def _passes_to_hold(fixed: fixes.FixState | None) -> dict[str, int]:
     """Map each test to the number of passes that its last fix needed to hold.
 
-    As many passes before the cause came back show that it was absent during them.
+    The same number of passes before the cause came back shows that it was absent.
     """
     if fixed is None or fixed.fix.held_in is None:
         return {}
@@ -442,7 +442,7 @@ def _passes_to_hold(fixed: fixes.FixState | None) -> dict[str, int]:
 
 
 def _passes_needed(rates: Mapping[str, Rate]) -> dict[str, int]:
-    """Map each test to the number of passes before its first failure that show that the cause was not there yet.
+    """Map each test to the number of passes before its first failure that prove that the cause was not there yet.
 
     The rate does not count the first failure.
     """

@@ -323,7 +323,7 @@ class CauseRecords:
         yield from ((moment, set(json.loads(found))) for moment, found in rows)
 
     def _by_folder(self, tests: Sequence[Target], since: str, before: str) -> list[list[Target]]:
-        """Divide tests by folder, so that a test and the same test in other folders are in different lists.
+        """Group tests by folder: the same test in two folders is in two lists.
 
         Tests in other folders are added if they ran between two sort keys and their folders differ only in numbers, or
         if they failed with the cause. If the design is unknown, as when a build was skipped, the results file must have
@@ -349,7 +349,7 @@ class CauseRecords:
         return folders
 
     def _in_other_folders(self, own: Sequence[Target], kind: tuple[str, str], since: str, before: str) -> Iterable[str]:
-        """Return the names of tests in other folders that count as the given ones, which are of one kind."""
+        """Return the names of tests in other folders that count as the tests `own`, which all have the same `kind`."""
         known = {test.config for test in own if is_design_known(test.config)}
         names = {name for test in own for name in self._passes.in_other_folders(test.nodeid, since, before)}
         for test in self.all_tests(before):
@@ -381,7 +381,7 @@ class CauseRecords:
     def others(self, tests: Sequence[Target], runs: Sequence[fixes.PassingRun]) -> tuple[int, int]:
         """Return how many other tests failed with the cause before the runs, and how many of them passed since.
 
-        Tests that had passed since the cause came are left out: another fault made them fail.
+        Tests that had passed after the cause appeared are left out: another fault made them fail.
         """
         if not runs:
             return 0, 0

@@ -1,4 +1,4 @@
-"""Compute how many passing runs rule out that a cause is absent by chance.
+"""Compute how many passing runs in a row are unlikely to be chance.
 
 A test that fails in one of ten runs passes three times in a row by chance in 73 % of cases, and 29 times in 5 %. The
 arithmetic uses integers, so that every machine gets the same number.

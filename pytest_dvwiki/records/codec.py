@@ -24,7 +24,7 @@ _ORDER = ("schema", "task_id", "caller_task")
 _encoded: dict[bytes, RunRecord] = {}
 """The YAML of the last encoded record, with that record."""
 _REPLACED = "\ufffd".encode()
-"""Matches a character that stands for a byte of a file name that is not UTF-8."""
+"""The replacement character, which stands for a byte of a file name that is not UTF-8."""
 _KEYS = (*_ORDER, *(name for name in RunRecord.__struct_fields__ if name not in _ORDER))
 
 

@@ -99,7 +99,7 @@ def from_anywhere(command: Command, separator: str = " && ") -> str:
 
 
 def start(command: Command) -> str:
-    """Return a note on where to run a command; empty if the command changes to its folder."""
+    """Return a note on where to run a command; empty if the command itself changes to its folder."""
     return "" if command.in_repository else "from the workspace root (the folder that contains `.agent`)"
 
 

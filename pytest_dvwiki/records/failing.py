@@ -43,7 +43,7 @@ def still_failing(archive: Archive, passing: Sequence[Passing]) -> list[StillFai
     Args:
         archive: The records.
         passing: The tests that pass in the current run. If a pass with another seed at a later commit is already on
-            record, only passes with the seed that failed count; others are left out.
+            record, only passes with the seed that failed count; other passes are left out.
 
     Returns:
         One entry per test, target and cause, ordered by test and cause.
@@ -167,7 +167,7 @@ def _entry(archive: Archive, causes: _Causes, failure: _LastFailure, passing: Se
 
 
 def _is_of_other_modules(seen: Occurrence, by: Passing) -> bool:
-    """Return whether a pass is from other test modules than a simulation that ended in Python before its first test.
+    """Return whether a simulation ended in Python before its first test, and a pass is from other test modules.
 
     Such a simulation has built its design, so a pass of other modules on the same design says nothing about it.
     """
@@ -180,7 +180,7 @@ def _is_of_other_modules(seen: Occurrence, by: Passing) -> bool:
 
 
 def _is_one_of_several(archive: Archive, failed: Target, moment: str, passing: Sequence[Passing]) -> bool:
-    """Return whether a failed folder builds several designs of which some have not been built since.
+    """Return whether a failed folder builds several designs, some of which have not been built since.
 
     Args:
         archive: The records.
@@ -234,7 +234,7 @@ def _last_run(
 ) -> tuple[Vcs, str] | None:
     """Return repository state and simulators of the last run with a failure, preferably one at a known commit.
 
-    A test that failed at this commit without uncommitted changes, too, did not need those of the last run.
+    If the test also failed at this commit without uncommitted changes, those of the last run are left out.
 
     Args:
         archive: The records.

@@ -219,7 +219,7 @@ def _group_of(
 
 
 def _earlier(one: Return | None, other: Return | None) -> Return | None:
-    """Return the earlier return; of two in the same run, prefer the one with `same_test`."""
+    """Return the earlier of two returns of a cause; of two in the same run, prefer the one with `same_test`."""
     known = [each for each in (one, other) if each is not None]
     return min(known, key=lambda each: (each.moment, not each.same_test), default=None)
 

@@ -82,7 +82,7 @@ def is_deterministic_kind(cause: Occurrence | Verdict, tests: Sequence[FailedTes
 def seed_is_unknown(cause: Occurrence | Verdict, failure: Failure) -> bool:
     """Return whether a test had a seed that is not on record.
 
-    If not, a failure without a seed does not depend on one. A results file of another tool has neither seed nor
+    If not, a failure without a seed does not depend on a seed. A results file of another tool has neither seed nor
     simulator; the error class then shows whether a simulator ran.
     """
     in_simulator = failure.in_simulator or cause.error_class in SIMULATION_CLASSES

@@ -1,4 +1,4 @@
-"""The tests that passed in each run: those in its lists of tests that its record does not report otherwise."""
+"""The tests that passed in each run: those in its lists of tests, except those for which its record says otherwise."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ class Passes:
         return {each for name in names for each in (name, *parents_of(name))}
 
     def in_other_folders(self, nodeid: str, since: str, before: str) -> set[str]:
-        """Return the names of a cocotb test that ran in other folders, which differ only in their numbers.
+        """Return the names under which a cocotb test ran in folders that differ from its own only in their numbers.
 
         Args:
             nodeid: The test.

@@ -165,7 +165,7 @@ def _last_of_others(rows: Iterable[tuple[str, str]]) -> str | None:
 
 
 def _in_reach_of_fixes(db: sqlite3.Connection, fixed: set[str]) -> set[str]:
-    """Return the causes to offer a fix of one of the given causes."""
+    """Return the causes to which a fix of one of the given causes may be proposed."""
     rows = db.execute(
         "SELECT pattern, holding FROM fix_states WHERE fingerprint IN (SELECT value FROM json_each(?))"
         " AND pattern IS NOT NULL AND holding IS NOT NULL",

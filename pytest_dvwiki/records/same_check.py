@@ -225,7 +225,7 @@ def _failed(db: sqlite3.Connection, name: str, moment: str) -> frozenset[Failing
 def _is_another(
     fixed: Standing, before: frozenset[FailingTest], seen: CheckFailure, db: sqlite3.Connection, passes: Passes
 ) -> bool:
-    """Return whether a failure in other tests has another fault than the fixed one."""
+    """Return whether a failure in other tests has a different fault from the fixed one."""
     seeds, theirs = {each.seed for each in seen.failing}, {each.seed for each in before}
     if UNKNOWN_SEED in seeds | theirs or not seeds:
         return False
@@ -276,7 +276,7 @@ def _passed_since(
 ) -> bool:
     """Return whether a test passed with its seed, or without any, since a fix.
 
-    The first run of a fix counts even with uncommitted changes, if the fix is known to be commits alone.
+    The first run of a fix counts even with uncommitted changes, if the fix is known to consist of commits only.
     """
     if any(moment >= state.moment for moment in _passed(test, passes, seen.moment)):
         return True
@@ -469,7 +469,7 @@ def _causes_in(db: sqlite3.Connection, passes: Passes, fingerprint: str, moment:
 
 
 def _seen(db: sqlite3.Connection, fingerprint: str, run: int, empty: CheckFailure) -> CheckFailure:
-    """Return a failure on record with its tests, and with the changes and causes that its record rules out."""
+    """Return a failure on record with its tests, the changes since fixes, and the causes that its record rules out."""
     recorded = recorded_name(fingerprint, empty.task_id, empty.part)
     failing = db.execute(
         "SELECT nodeid, simulator, config, seed FROM failed WHERE run = ? AND fingerprint = ?", (run, recorded)

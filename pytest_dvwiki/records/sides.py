@@ -82,7 +82,7 @@ def side_of(file: str, sources: Collection[str] = (), *, python_bench: bool = Fa
 
 
 def concerns(file: str, sources: Collection[str]) -> bool:
-    """Return whether a simulation may have read a file: it is a known source, or none in its language is known."""
+    """Return whether a simulation may have read a file: it is a known source, or no source in its language is known."""
     if file.endswith("conftest.py"):
         return True
     if NO_HDL in sources and HDL.search(file):
@@ -95,15 +95,15 @@ def concerns(file: str, sources: Collection[str]) -> bool:
 def is_unread(file: str, reads: Collection[str]) -> bool:
     """Return whether a simulation did not read a source, judging by the files of the same language that it did read.
 
-    If one Makefile was read, others were not, unless one's folder contains the other's. Other kinds of files, such as
-    data and scripts, may always have been read, and so may files that pytest loads automatically. A build by make that
-    read HDL but no Python ended before Python ran.
+    If a Makefile was read, another one was not, unless the folder of one contains the folder of the other. Other kinds
+    of files, such as data and scripts, may always have been read, and so may files that pytest loads automatically. A
+    build by make that read HDL but no Python ended before Python ran.
 
     Args:
         file: Name in git.
         reads: Files that the simulation read, as named in git.
     """
-    # A list that was cut says nothing about other files.
+    # A truncated list says nothing about other files.
     if file in reads or len(reads) >= MOST_READ:
         return False
     if NO_HDL in reads and HDL.search(file):
@@ -207,7 +207,7 @@ def of_held_fix(fix: Fix, side: OriginType, reads: Collection[str]) -> str:
     counted = _counted(fix, reads)
     if _side(counted, reads) is None:
         files = few(_restored(fix, counted), 1)
-        return f"a fix that held restored only {SIDES[side]} to its state before the cause came: {files}"
+        return f"a fix that held restored only {SIDES[side]} to its state before the cause appeared: {files}"
     beside = any(file not in counted and not is_prose(file, reads) for file in fix.files)
     of_read = ", of the files that its simulation reads" if beside else ""
     return f"a fix that held for this cause touched only {SIDES[side]}: {few(counted, 1)}{of_read}"
@@ -226,7 +226,7 @@ def with_held_fix(occurrence: Occurrence, fix: Fix) -> Origin:
 def of_both_sides(origin: Origin, earlier: Iterable[tuple[str, OriginType]]) -> Origin:
     """Return the origin of a cause: unknown if its failures point to both sides, as those of two faults may.
 
-    A person's decision counts.
+    A person's decision takes precedence.
 
     Args:
         origin: The origin of the last failure.
@@ -237,7 +237,7 @@ def of_both_sides(origin: Origin, earlier: Iterable[tuple[str, OriginType]]) -> 
     other = next((each for each in earlier if each[1] in SIDES and each[1] != origin.type), None)
     if other is None:
         return origin
-    text = f"its failures {other[0]} pointed to {SIDES[other[1]]}, its last ones to {SIDES[origin.type]}"
+    text = f"its failures {other[0]} pointed to {SIDES[other[1]]}; its last ones point to {SIDES[origin.type]}"
     return Origin(type="UNKNOWN", confidence=0.0, reasons=(f"{text}: maybe two faults", *origin.reasons))
 
 

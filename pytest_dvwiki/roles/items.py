@@ -288,7 +288,7 @@ class ItemRole:
                 try:
                     self._evidence.attach(item, call, report, running)
                 except pytest.fail.Exception:
-                    # The alarm of pytest-timeout rang while evidence was read. It rings once: read again.
+                    # The alarm of pytest-timeout fired while evidence was read. It fires only once, so read again.
                     self._evidence.attach(item, call, report, running)
         return report
 

@@ -62,7 +62,7 @@ class Evidence(Struct, frozen=True, gc=False):
     directed: bool = False
     """Whether it is known that no random number of the failed simulation of cocotb's own runner depends on the seed."""
     unseeded: str = ""
-    """File that draws stimulus of the failed simulation of cocotb's own runner without the seed."""
+    """File that generates stimulus for the failed simulation of cocotb's own runner without using the seed."""
     excerpts: tuple[Excerpt, ...] = ()
     """More excerpts for the report's own failure."""
     first_line: int | None = None
@@ -86,7 +86,7 @@ class Evidence(Struct, frozen=True, gc=False):
 
 NO_EVIDENCE = Evidence()
 _recent: deque[tuple[pytest.TestReport | pytest.CollectReport, Evidence]] = deque(maxlen=4)
-"""The last reports received from other processes, with their evidence, to convert it only once."""
+"""The last reports received from other processes, with their evidence, so that it is converted only once."""
 
 
 def attach(report: pytest.TestReport | pytest.CollectReport, evidence: Evidence) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from pytest_dvwiki.expressions import ExpressionError, given
+from pytest_dvwiki.expressions import ExpressionError, compile_re2
 from pytest_dvwiki.specs import document
 
 if TYPE_CHECKING:
@@ -40,7 +40,7 @@ def _form(text: str) -> Iterator[str]:
             yield f"the block of code at line {block.line} has no language"
     for expression in document.expressions_of(text):
         try:
-            given(expression)
+            compile_re2(expression)
         except ExpressionError as error:
             yield f"the expression {expression!r:.80} cannot be used: {error}"
 

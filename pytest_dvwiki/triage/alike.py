@@ -42,10 +42,10 @@ class Likeness:
     """
 
     def __init__(self, entries: Sequence[RegistryEntry]) -> None:
-        own = [entry.pattern for entry in entries if entry.of_people]
+        own = [entry.pattern for entry in entries if entry.user_written]
         self._compares = not any(map(_distinguishes_digits, _expressions(own)))
         """False if a project's own expression may require a certain digit; then no failures are compared."""
-        expressions = _expressions(entry.pattern for entry in entries if not entry.of_people)
+        expressions = _expressions(entry.pattern for entry in entries if not entry.user_written)
         self._letters_matter = bool(own)
         """Whether an expression may require decimal digits in a hexadecimal number; built-in ones never do."""
         self._known = {number for source in expressions for number in _KNOWN.findall(_bare(source))}

@@ -110,7 +110,7 @@ class _ChangedFiles(Struct, frozen=True, kw_only=True):
         return self.lacking is not None and any(map(HDL.search, self.candidates)) and bool(self.choosing)
 
     def of_choice(self) -> Clue | None:
-        """Return a clue from a changed choice of sources, if what asks for the missing module did not change."""
+        """Return a clue from a changed choice of sources, if the file that needs the missing module did not change."""
         choosing = self.choosing
         if self.lacking is None or not choosing or any(is_among(file, (self.lacking,)) for file in self.files):
             return None

@@ -169,7 +169,7 @@ def _below(lines: Iterable[tuple[int, str]], line: int) -> Iterator[str]:
 
 
 def shortened(text: str) -> str:
-    """Return a long message with its sequences cut after their start, and the first difference of compared ones.
+    """Return a long message with its sequences cut short, and with the first difference between compared sequences.
 
     Differences are shown only for sequences that the message compares; others, such as data and key, always differ.
     """

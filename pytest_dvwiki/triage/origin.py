@@ -385,7 +385,7 @@ def _run(failure_subtype: str, prior: Clue | None) -> Clue | None:
 
 
 def _prior(failure_subtype: str, pattern: Pattern | None, subtypes: Mapping[str, Subtype]) -> Clue | None:
-    """Return a clue for the most frequent side of these failures; the caller sets its kind."""
+    """Return a clue for the side from which such failures mostly come; the caller sets its kind."""
     if pattern is not None and pattern.origin in SIDES:
         return Clue("", pattern.origin, f"messages like this ({pattern.id}) mostly come from {SIDES[pattern.origin]}")
     if pattern is not None and pattern.origin == "TOOL":

@@ -26,9 +26,9 @@ The rules, in order:
 11. A warning never outranks an error of the same tool in the same source.
 12. A line that only stops the simulation (`$stop`, `$fatal` with nothing but "too many errors") never outranks the
     failed check before it.
-13. The shell's `Aborted` never outranks the error after which a model of Verilator prints `Aborting...`.
+13. The shell's `Aborted` never outranks the error after which a Verilator model prints `Aborting...`.
 14. A line with the compared values outranks the line next to it that only says that a check failed.
-15. A mistyped command of the simulator's console, or a folder that coverage lacks, never outranks the checks that
+15. A mistyped command of the simulator's console, or a missing coverage folder, never outranks the checks that
     failed in the simulation after it.
 16. A coroutine that was never awaited explains a check or limit that failed after it. A component without an entity
     explains undriven values.
@@ -99,7 +99,7 @@ _STOP = re.compile(
 )
 """A line that stops the simulation without giving a cause."""
 _VERILATED = re.compile(r"(?:\[\d+\] )?%(?:Error|Fatal)\b")
-"""An error of a model of Verilator, after which it prints `Aborting...` and calls `abort`."""
+"""An error of a Verilator model, after which the model prints `Aborting...` and calls `abort`."""
 _ABORTED = re.compile(r"(?:\S{1,300}: )?(?:line \d+: +)?(?:\d+ )?Aborted\b.{0,300}\(core dumped\)")
 """The shell's line about a program that called `abort`."""
 _DETAILS = re.compile(r"(?:^| )(?:Time|Scope|Iteration|Instance|Process|File): .*")
@@ -200,7 +200,7 @@ def _warnings_beside_errors(candidates: Sequence[Candidate]) -> list[Candidate]:
 
 
 def _aborted_after_error(candidates: Sequence[Candidate]) -> list[Candidate]:
-    """Return the shell's lines about a model of Verilator that aborted itself after an error of the same source."""
+    """Return the shell's lines about a Verilator model that aborted itself after an error in the same source."""
     aborting = [candidate for candidate in candidates if candidate.text.startswith("Aborting...")]
     return [
         candidate

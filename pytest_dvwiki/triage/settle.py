@@ -47,7 +47,7 @@ def settle(
 
 
 def _with_first_report(failures: Sequence[Failure], verdicts: Sequence[Verdict]) -> list[Verdict]:
-    """Copy to an unnamed setup failure the verdict of an earlier one with the same text.
+    """Give a setup failure of unknown class the verdict of an earlier setup failure with the same text.
 
     pytest does not run a failed fixture again. It raises the same exception for every test that needs the fixture, but
     only the first has the log.

@@ -23,7 +23,7 @@ from msgspec.structs import replace
 
 from pytest_dvwiki import reading
 from pytest_dvwiki.causes.words import waiver_text
-from pytest_dvwiki.expressions import ExpressionError, given, glob
+from pytest_dvwiki.expressions import ExpressionError, compile_re2, glob
 from pytest_dvwiki.model import FOR_ALL, Waived
 from pytest_dvwiki.redact import redact
 from pytest_dvwiki.yamlio import YamlError, line_of, load, located, nearest
@@ -350,4 +350,4 @@ def _expression(wanted: str) -> Expression:
     Raises:
         ExpressionError: The value is not a valid expression.
     """
-    return given(wanted.removeprefix(_REGEX)) if wanted.startswith(_REGEX) else glob(wanted)
+    return compile_re2(wanted.removeprefix(_REGEX)) if wanted.startswith(_REGEX) else glob(wanted)

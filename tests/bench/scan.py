@@ -183,7 +183,7 @@ def compare_with_rg(log: Path, sources: Sequence[str], rounds: int) -> None:
 def compare_with_engine(folder: Path, log: Path, rounds: int) -> None:
     """Print the time of a scan next to that of its engine alone."""
     triggers = load_registry().triggers
-    engine = load((*triggers.rules, *watched(), *triggers.company))
+    engine = load((*triggers.rules, *watched(), *triggers.companions))
     (folder / "empty.log").write_text("\n")
     ratios, start = [], []
     for _ in range(rounds):

@@ -84,7 +84,7 @@ def test_every_message_that_a_pattern_fits_holds_a_literal() -> None:
     matcher = with_engine("python")
     for pattern in REGISTRY:
         for example in pattern.examples if pattern.tier != "benign" else ():
-            found = matcher.search(example.encode(), KindCounts(None), company=lambda _: True)
+            found = matcher.search(example.encode(), KindCounts(None), has_companion=lambda _: True)
             assert any(True for _ in found), (pattern.id, example)
 
 

@@ -164,7 +164,7 @@ def _choices(
 
 def values_in(logged: Collection[str], word: str) -> dict[str, str]:
     """Return the values of the variables in a word of a Makefile, if all matching words of a log agree."""
-    from pytest_dvwiki.expressions import LONGEST, given  # noqa: PLC0415  # loaded only for a Makefile with such words
+    from pytest_dvwiki.expressions import LONGEST, compile_re2  # noqa: PLC0415  # loaded only for a Makefile with such words
 
     literals, names = REFERENCE.split(word)[::2], REFERENCE.findall(word)
     if "" in literals[1:-1]:
@@ -172,7 +172,7 @@ def values_in(logged: Collection[str], word: str) -> dict[str, str]:
     groups = (f"(?P<v{number}>[^'\"]*?)" for number in range(len(names)))
     parts = (part for pair in zip(map(re.escape, literals), (*groups, r"\z"), strict=True) for part in pair)
     # The word and the log come from untrusted files: the time must be linear in their length.
-    expression = given(rf"\A{''.join(parts)}")
+    expression = compile_re2(rf"\A{''.join(parts)}")
     longest = max(literals, key=len)
     fits: set[tuple[tuple[str, str], ...]] = set()
     for one in logged:

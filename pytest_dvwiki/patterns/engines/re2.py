@@ -45,5 +45,5 @@ def make(literals: Sequence[str]) -> Engine:
 
 
 def _part(part: bytes) -> bytes:
-    # RE2 would take some bytes beyond ASCII for Latin-1 letters, in either case.
+    # RE2 would read some bytes beyond ASCII as Latin-1 letters, and ignore their case.
     return b"(?i:%b)" % re.escape(part) if part.isascii() else b"".join(b"\\x%02x" % byte for byte in part)

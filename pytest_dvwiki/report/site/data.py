@@ -91,7 +91,7 @@ class Share(Struct, frozen=True):
 
     known: Known
     value: float
-    cumulated: float
+    cumulative: float
     """Share of this cause and all before it in the ranking's total, from 0 to 1."""
     width: float
     """Length of the cause's bar, from 0 to 100."""

@@ -1,4 +1,4 @@
-"""Find the lines of a log that were printed by passing tests, and so report no failure."""
+"""Find the lines of a log that were printed by passing tests and therefore report no failure."""
 
 from __future__ import annotations
 

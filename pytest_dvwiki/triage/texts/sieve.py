@@ -213,7 +213,9 @@ class _Scan:
                 ends[ended] = offset
             self._watch(numbered, offset, lowered, boundaries)
 
-        found = self._matcher.search(block, self._kinds, company=_assumed, span=(self._settled, stop), watch=watch)
+        found = self._matcher.search(
+            block, self._kinds, has_companion=_assumed, span=(self._settled, stop), watch=watch
+        )
         for offset, hit in found:
             self._pass_boundaries(numbered, boundaries, offset)
             if hit.pattern.tier != "benign":
@@ -231,9 +233,9 @@ class _Scan:
             boundaries.append(offset)
             self._kinds.forget()
         elif (
-            self._matcher.may_be_company(lowered)
+            self._matcher.may_be_companion(lowered)
             and self._summaries < MOST_SUMMARIES
-            and self._matcher.is_company(numbered.line(offset))
+            and self._matcher.is_companion(numbered.line(offset))
         ):
             self._summaries += 1
             self._keep(numbered, offset, numbered.down(offset, 1))

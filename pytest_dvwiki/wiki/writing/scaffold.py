@@ -53,7 +53,7 @@ titles, Symptom, Resolution, Notes, Description, Fix Template, and any other sec
 ## Update protocol
 
 Agents read the pages of a failure before they classify it, and cite them. They write through dvwiki, or into the
-parts that belong to people. People review a bug page before a change of the RTL is filed for it.
+parts that belong to people. People review a bug page before an RTL change is filed for it.
 
 ## Citations
 

@@ -103,7 +103,7 @@ def test_numbers_are_those_of_the_records(tmp_path: Path) -> None:
         known = {each.name: (each.runs, each.tests, each.hours) for each in data.causes}
         assert known == {CAUSE: (3, 3, 1.5), OTHER: (1, 1, 1.5), WAIVED: (1, 1, 0.0)}
         assert [(each.known.name, each.value) for each in data.pareto()] == [(CAUSE, 3), (OTHER, 1), (WAIVED, 1)]
-        assert [(each.known.name, each.cumulated) for each in data.pareto(by_hours=True)] == [(OTHER, 0.5), (CAUSE, 1)]
+        assert [(each.known.name, each.cumulative) for each in data.pareto(by_hours=True)] == [(OTHER, 0.5), (CAUSE, 1)]
         states = {row.nodeid: "".join(state or "-" for state in row.states) for row in data.tests}
         assert states == {TEST: ".FFF", TESTS[1]: "W...", TESTS[2]: "KF.."}
         recovery = data.recovery("nightly")
