@@ -23,7 +23,7 @@ _TITLES = {
     "benign": "Messages that are not failures",
     "reports": "Testbench reports in commercial simulators",
     "environment": "Environment: licences, memory, disk, signals, job schedulers",
-    "localised": "Shell, make, gcc and operating system in German and French",
+    "localised": "Messages in languages other than English: shell, make, gcc, operating system, checks",
     "uvm": "SystemVerilog UVM",
     "pyuvm": "pyuvm",
     "cocotb": "cocotb and its extensions",
