@@ -37,7 +37,7 @@ COMMANDS = {
     "handoff": "pass work on to the next role, with a summary",
     "import": "import a wiki in the layout of the specification",
     "ingest": "archive the output of earlier runs: results files, logs, coverage reports, folders, archives",
-    "init": "make the wiki's folders and files, and install the skill for agents",
+    "init": "create the wiki's folders and files, and install the skill for agents",
     "link": "put the URL of a ticket on a bug page",
     "lint": "check the wiki: pages, links, sources, history, derived content",
     "list": "list the pages of the wiki, without their text",

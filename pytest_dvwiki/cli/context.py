@@ -34,7 +34,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         " all of them",
     )
     parser.add_argument("--category", choices=CATEGORIES, help="only pages of this category")
-    parser.add_argument("--log", metavar="FILE", help="name the failure in this log (- reads standard input)")
+    parser.add_argument("--log", metavar="FILE", help="identify the failure in this log (- reads standard input)")
     parser.add_argument(
         "--newest", action="store_true", help="print the causes of the newest run, new and regressed ones first"
     )

@@ -1,4 +1,4 @@
-"""`dvwiki init`: makes the wiki's folders and files, and installs the skill for agents."""
+"""`dvwiki init`: creates the wiki's folders and files, and installs the skill for agents."""
 
 from __future__ import annotations
 

@@ -47,7 +47,10 @@ class KnownFiles:
         return pipeline.known_artefacts({file.sha256 for file in files}, self._settings)
 
     def runs_of(self, files: Sequence[Artefact]) -> dict[Path, str]:
-        """Map files to the archived runs they came from; a file that only equals a file of another run is left out."""
+        """Map files to the archived runs they came from.
+
+        A file that merely has the same content as a file of another run is left out.
+        """
         found = self.on_record(files)
         known = {file.path: runs[0] for file in files if (runs := self._runs(file, found))}
         # A file that was archived with one of these runs, and is given together with that run's files, belongs to it.

@@ -128,7 +128,7 @@ class LogStream:
 def lines_with(text: str, literals: Iterable[str]) -> Iterator[tuple[int, int]]:
     """Yield the start and end of each line that contains one of the literals, in order.
 
-    Searching for one literal after the other is several times faster than one expression for all. Checking first that
+    Searching for one literal after another is several times faster than one expression for all. Checking first that
     the text has every character of a literal makes it another forty times faster, because most texts lack a character.
     """
     starts: set[int] = set()

@@ -102,7 +102,10 @@ class CauseHistory(Struct, frozen=True, kw_only=True):
     first_bad_found: str
     """When that run finished."""
     regressed: tuple[str, str] | None
-    """Time and id of the run where the cause came back after a held fix or a closed page; None once it is fixed."""
+    """Time and id of the run where the cause came back after a fix that held, or after its page was closed.
+
+    None once the cause is fixed.
+    """
     waived: tuple[Waived, ...]
     """The waivers of the cause's newest occurrence."""
     proposal: ProposedFix | None

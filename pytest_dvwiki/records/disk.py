@@ -25,7 +25,7 @@ _REMEDIES = {
     errno.ENOSPC: "the disk is full; free some space",
     errno.EDQUOT: "the quota is used up; free some space",
     errno.EFBIG: "the file would exceed the size limit; raise it (`ulimit -f`)",
-    errno.EIO: "the disk, or the network to it, is broken; when it works again, run `dvwiki build`",
+    errno.EIO: "the disk, or the network connection to it, failed; once it works again, run `dvwiki build`",
     errno.EMFILE: "too many files are open; raise the limit (`ulimit -n`)",
     errno.ENOTDIR: "there is a file where a folder should be; move it away",
     errno.EEXIST: "there is a file where a folder should be; move it away",

@@ -73,7 +73,7 @@ class _LastFailure(NamedTuple):
 
 
 class _Causes:
-    """The records of causes, each read once: one cause may have failed thousands of tests."""
+    """The records of causes, each read once: one cause may have made thousands of tests fail."""
 
     def __init__(self, archive: Archive) -> None:
         self._archive = archive

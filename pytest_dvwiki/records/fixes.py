@@ -24,10 +24,10 @@ passes are included in the rate, up to the number that chance explains; more pas
 `held` and `failed` are final: a cause that comes back after its fix held has regressed, and the fix stays `held`. A
 stated result (`held`, `failed`) is kept. The commits of a fix are determined at the first pass that proves it.
 
-Passes come from a run's lists of tests (`suites`) and its `passed_again`. A pass is no fix if the cause still fails
-another test in the same run, or if the record says that nothing was changed that could have fixed it
-(`PassedAgain.changed`). The cause is not back if a test fails that has not passed since before the fix, or on another
-simulator.
+Passes come from a run's lists of tests (`suites`) and its `passed_again`. A pass is not a fix if the cause still makes
+another test fail in the same run, or if the record says that nothing was changed that could have fixed it
+(`PassedAgain.changed`). A failure does not show that the cause is back if the test has not passed with the fix, or if
+it is on another simulator.
 """
 
 from __future__ import annotations

@@ -213,7 +213,7 @@ def _cause(session: Session, cause: Cause, *, verbosity: int, width: int) -> Ite
     stated = list(session.archived.statements(cause))
     for each in stated:
         if isinstance(each, _PAST):
-            # The last words tell whether the fix is still in place, so there is room for the whole text.
+            # The last words say whether the fix is still in place, so there is room for the whole text.
             yield from _wrapped(text(each, _STYLE), width, most=9 if isinstance(each, FixedBy) else 3)
     yield from _wrapped(occurrence.primary, width, most=3)
     if verbosity > 0 or not (cause.page and cause.page.status == "wont_fix"):
@@ -241,7 +241,7 @@ def _next_steps(
             case Accepted():
                 yield from _wrapped(words, width, label="waived")
             case Came(found=found):
-                # The last words tell that some tests have another fault.
+                # The last words say that some tests have a different fault.
                 at_most = max(9, most) if found.passed_after or found.maybe_newer else most
                 yield from _wrapped(words.removeprefix("came "), width, label="came", most=at_most)
             case Advice():

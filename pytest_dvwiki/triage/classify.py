@@ -171,7 +171,7 @@ class Classifier:
 
     def _named(self, failure: Failure, found: FirstCause) -> Verdict:
         verdict, choice = self.verdict_of(found), found.choice
-        # A report with a place of its own does not get the place of the exception that followed it.
+        # A report with its own source location does not get that of the exception that followed it.
         is_elsewhere = choice is not None and not choice.candidate.exception and verdict.place is not None
         return replace(verdict, follower=not failure.started, frame=None if is_elsewhere else failure.frame)
 

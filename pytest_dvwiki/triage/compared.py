@@ -114,9 +114,9 @@ def is_of_design(text: str) -> bool:
 def shows_unknown(text: str) -> bool:
     """Return whether a comparison message shows a value with unknown bits, such as X or Z.
 
-    Without a type or base, the other value must have as many digits, all known: `x86` and `10x` are names. So is the
-    part before an equals sign: in `expected x2=58`, `x2` is a register. A single letter is the decimal form of a value
-    without a known bit, next to a number of any length.
+    Without a type or base, the other value must have as many digits, all known: `x86` and `10x` are names. The
+    part before an equals sign is also a name: in `expected x2=58`, `x2` is a register. A single letter is the decimal
+    form of a value without a known bit, next to a number of any length.
     """
     if _TYPED.search(text):
         return True
