@@ -40,7 +40,7 @@ def folder() -> Path | None:
 def _of_user() -> Path | None:
     try:
         if _LINUX:
-            # The same folder as platformdirs gives, whose import takes longer than reading the whole cache.
+            # platformdirs returns the same folder, but importing it takes longer than reading the whole cache.
             return Path(os.environ.get("XDG_CACHE_HOME", "").strip() or "~/.cache").expanduser() / _NAME
         import platformdirs  # noqa: PLC0415
 

@@ -22,7 +22,7 @@ DAYS = 90
 def is_gone(archive: Archive, cause: CauseHistory) -> bool:
     """Return whether a cause is gone: one of its tests passed 90 days or more after the cause was last seen.
 
-    A cause with a fix that holds is fixed, not gone. A cause is not gone because its tests no longer run.
+    A cause with a fix that holds is fixed, not gone. A cause is not gone merely because its tests no longer run.
     """
     since = _shifted(cause.last_seen, DAYS)
     if (archive.newest() or "") < since:
@@ -33,7 +33,7 @@ def is_gone(archive: Archive, cause: CauseHistory) -> bool:
 
 
 def is_gone_for(archive: Archive, cause: CauseHistory, days: int) -> bool:
-    """Return whether a cause was gone `days` days before the newest record, without any fix that held."""
+    """Return whether a cause was already gone `days` days before the newest record, and none of its fixes held."""
     newest = archive.newest() or ""
     if any(fix.fix.result == "held" for fix in cause.fixes) or not is_gone(archive, cause):
         return False

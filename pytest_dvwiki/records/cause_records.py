@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 _MOST_OTHERS = 50
 """Maximum number of other tests of a cause that are looked up."""
 _MOST_FOLDERS = 15
-"""Maximum number of other folders in which a test is looked up for its rate."""
+"""Maximum number of other folders in which runs of a test count towards its failure rate."""
 _PASSES = (
     "SELECT p.moment, p.nodeid, p.failed_seed, p.same_seed, p.same_seed OR p.seed IS p.failed_seed,"
     " r.task_id, r.finished, p.simulator, p.config, r.dirty"

@@ -147,7 +147,7 @@ class Passes:
                 known.update(each for each in found if None not in each)
 
     def _again(self, nodeid: str, tests: Sequence[Target], since: str, before: str) -> sqlite3.Cursor:
-        """Select the runs from `since` to `before` that record a pass of a test of this name, by moment."""
+        """Select the runs from `since` to `before` that record a pass of a test of this name, oldest first."""
         return self._db.execute(
             f"SELECT {_RUN}, p.simulator, p.config, p.nodeid, p.seed FROM passed_again p JOIN runs r ON r.id = p.run"  # noqa: S608
             " WHERE p.nodeid = ? AND p.moment >= ? AND p.moment < ?"
@@ -156,7 +156,7 @@ class Passes:
         )
 
     def _listed_runs(self, tests: Sequence[Target], since: str, before: str) -> Iterator[tuple[Any, ...]]:
-        """Yield the runs from `since` to `before` with a list that contains one of the tests, by moment.
+        """Yield the runs from `since` to `before` with a list that contains one of the tests, oldest first.
 
         The runs of a list are selected when the first of them is reached: a wiki may have hundreds of lists, each used
         for some weeks, and most callers need few runs.

@@ -291,7 +291,7 @@ def _passed_since(
 def _turned(
     fixed: Standing, again: set[FailingTest], seen: CheckFailure, db: sqlite3.Connection, passes: Passes
 ) -> bool:
-    """Return whether tests failed in every run before a fix, at least two, and passed in at least two since."""
+    """Return whether tests failed in every run before a fix (two or more), and passed in two or more since."""
     state = fixed.state
     names = {test.target.nodeid for test in again}
     tests = [test for test in fixed.tests if test.nodeid in names]

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from pytest_dvwiki.model import FailedTest, Occurrence
 
 _NOTHING_GIVEN = hashlib.sha256().hexdigest()[:8]
-"""The digits of a build without parameters. GHDL takes parameters only after the build."""
+"""Digits of a configuration that stand for a build without parameters. GHDL takes parameters only after the build."""
 _OF_BUILD = 8
 """Number of leading digits of a configuration that identify the build."""
 _NOTHING_ADDED = "0000"
@@ -29,7 +29,7 @@ _PARAMETERS = re.compile(r"\[.*?\](?=::|$)|(?:^|(?<=::))(?P<test>\w+)(?:/[^\W\d]
 
 
 def without_parameters(nodeid: str) -> str:
-    """Return a test name without parameters, including those of its parents."""
+    """Return a test name without its parameters and those of its parents."""
     return _PARAMETERS.sub(lambda found: found["test"] or "", nodeid)
 
 

@@ -274,7 +274,7 @@ def _values(excerpts: Sequence[Excerpt], choice: Choice | None) -> tuple[str, st
 
 
 def _primary_text(finding: FirstCause, parts: ReportParts) -> str:
-    """Return the text of the first cause, with the source location if it is vague, or the time of a timeout."""
+    """Return the text of the first cause; a vague text gets the source location, and a timeout its time."""
     text = with_place(finding.text, parts, finding.frame)
     for more in (finding.values, finding.difference):
         if more and more not in text:

@@ -34,7 +34,7 @@ _COMPARES = re.compile(
     r"(?:^|_)(?i:check|assert|compare|cmp|expect|verify|equals?|eq|match)(?=$|[_A-Z])"
     r"|[a-z](?:Check|Compare|Equals?)(?=$|[_A-Z])"
 )
-"""The name of a function that compares."""
+"""Matches the name of a function that compares."""
 _MOST_WORDS = 1000
 """Masked messages with more characters are not recorded."""
 

@@ -91,7 +91,7 @@ def _warning() -> re.Pattern[str]:
 
 
 def _cut_column(texts: Sequence[str]) -> int | None:
-    """Return the column at which a terminal cut the text; None if no cut words show one."""
+    """Return the column at which a terminal cut the text; None if no words are cut."""
     width = max(map(len, texts), default=0)
     if len(texts) > _MOST_LINES or not _NARROWEST <= width <= _WIDEST_TERMINAL:
         return None
