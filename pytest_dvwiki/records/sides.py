@@ -237,7 +237,7 @@ def of_both_sides(origin: Origin, earlier: Iterable[tuple[str, OriginType]]) -> 
     other = next((each for each in earlier if each[1] in SIDES and each[1] != origin.type), None)
     if other is None:
         return origin
-    text = f"its failures {other[0]} pointed to {SIDES[other[1]]}; its last ones point to {SIDES[origin.type]}"
+    text = f"its failures {other[0]} pointed to {SIDES[other[1]]}, its last ones to {SIDES[origin.type]}"
     return Origin(type="UNKNOWN", confidence=0.0, reasons=(f"{text}: maybe two faults", *origin.reasons))
 
 

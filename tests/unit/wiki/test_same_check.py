@@ -328,7 +328,7 @@ def test_a_page_whose_failures_before_and_after_a_fix_point_to_both_sides_names_
     back = failing(3, READ, seed="3")
     archived(tmp_path, FIRST, FIX, replace(back, occurrences=(replace(back.occurrences[0], origin=origin),)))
     assert [each["origin"] for each in keys(tmp_path).values()] == [told]
-    both = "before the fix of 2026-11-21 pointed to the design; its last ones point to the testbench: maybe two faults"
+    both = "before the fix of 2026-11-21 pointed to the design, its last ones to the testbench: maybe two faults"
     assert (both in page(tmp_path, CAUSE)) == (origin is TB)
     assert build(layout(tmp_path), check=True).changed == []
 
@@ -349,7 +349,7 @@ def test_a_page_whose_failures_came_with_changes_of_both_sides_names_none(
     first, back = failing(2, READ, seed="1", first_bad=(came(2),)), failing(4, WRITE, seed="3", first_bad=(came(4),))
     archived(tmp_path, first, replace(back, occurrences=(replace(back.occurrences[0], origin=origin),)))
     assert [each["origin"] for each in keys(tmp_path).values()] == [told]
-    both = "its failures from 0000000 on pointed to the design; its last ones point to the testbench: maybe two faults"
+    both = "its failures from 0000000 on pointed to the design, its last ones to the testbench: maybe two faults"
     assert (both in page(tmp_path, CAUSE)) == (told == "UNKNOWN")
     assert build(layout(tmp_path), check=True).changed == []
 
