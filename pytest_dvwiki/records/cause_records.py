@@ -8,7 +8,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from pytest_dvwiki.records import fixes, targets
-from pytest_dvwiki.records.chance import Rate
+from pytest_dvwiki.records.chance import FEWEST_RUNS, Rate
 from pytest_dvwiki.records.kinds import UNKNOWN_SEED
 from pytest_dvwiki.records.name_parts import check_of, resolved
 from pytest_dvwiki.records.passes import LOOKED_BACK
@@ -301,7 +301,19 @@ class CauseRecords:
             passing |= {(moment, number) for moment, *_ in runs}
         failing = set(seeds) - (_repeated(seeds) if independent else set())
         newest = sorted(failing | (passing - set(seeds)))[-LOOKED_BACK:]
-        return Rate(failed=sum(run in failing for run in newest), runs=len(newest))
+        failed = [moment for moment, _ in filter(failing.__contains__, newest)]
+        return Rate(failed=len(failed), runs=len(newest), is_alike=self._are_alike(failed))
+
+    def _are_alike(self, moments: Sequence[str]) -> bool:
+        """Return whether the tests failed in several runs at the same simulation times, with the same values."""
+        if len(moments) < FEWEST_RUNS:
+            return False
+        rows = self._db.execute(
+            "SELECT DISTINCT course FROM occurrences WHERE fingerprint IN (SELECT value FROM json_each(?))"
+            " AND moment IN (SELECT value FROM json_each(?)) LIMIT 2",
+            (json_list(self._causes), json_list(moments)),
+        ).fetchall()
+        return len(rows) == 1 and rows[0] != (None,)
 
     def _failing_seeds(self, tests: Sequence[Target], since: str, before: str) -> Iterator[tuple[str, set[str]]]:
         """Yield the sort key and the failing seeds of the newest runs in which one of the tests failed."""

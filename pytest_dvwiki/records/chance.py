@@ -7,6 +7,7 @@ arithmetic uses integers, so that every machine gets the same number.
 from __future__ import annotations
 
 import msgspec
+from msgspec.structs import replace
 
 _CHANCE = 20
 """Chance is ruled out once it explains fewer than one in this many cases (5 %)."""
@@ -19,15 +20,19 @@ class Rate(msgspec.Struct, frozen=True, kw_only=True):
 
     failed: int
     runs: int
+    is_alike: bool = False
+    """Whether the tests failed at the same simulation times with the same values, whatever the seed."""
 
     @property
     def taken(self) -> tuple[int, int]:
         """Return failures and runs for the estimate: at least one failure and one pass.
 
-        A test that failed in all of its few runs may still pass now and then, so one pass is added if there was none.
+        A test that failed in all of its few runs may still pass now and then, so one pass is added if there was none,
+        unless the failures of several runs are alike.
         """
         failed = max(1, self.failed)
-        return failed, max(failed + 1, self.runs)
+        is_enough = self.is_alike and failed >= FEWEST_RUNS
+        return failed, max(failed if is_enough else failed + 1, self.runs)
 
     @property
     def runs_needed(self) -> int:
@@ -45,7 +50,7 @@ class Rate(msgspec.Struct, frozen=True, kw_only=True):
 
     def with_passes_by_chance(self) -> Rate:
         """Return the rate after adding as many passes as chance may explain."""
-        return Rate(failed=self.failed, runs=self.runs + self.passes_by_chance)
+        return replace(self, runs=self.runs + self.passes_by_chance)
 
     def chance_of_passing(self, passes: int) -> float:
         """Return the probability, to three decimals, that this many runs pass by chance without a fix."""

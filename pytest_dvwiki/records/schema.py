@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-VERSION = 42
+VERSION = 43
 """Incremented with every change to the tables or their contents."""
 
 # Tables with long texts have rowids: WITHOUT ROWID would put whole rows into the upper levels of the tree.
@@ -34,7 +34,7 @@ CREATE INDEX places_by_file ON places (file);
 CREATE TABLE occurrences (
   fingerprint TEXT, moment TEXT, run INTEGER, subtype TEXT, error_class TEXT, pattern TEXT, tests INTEGER, names TEXT,
   seeds TEXT, without_fix INTEGER, regressed INTEGER, deterministic INTEGER, seconds REAL, unseeded INTEGER,
-  origin TEXT, part INTEGER,
+  origin TEXT, part INTEGER, course TEXT,
   PRIMARY KEY (fingerprint, moment)) WITHOUT ROWID;
 CREATE INDEX occurrences_by_subtype ON occurrences (subtype, moment);
 CREATE INDEX occurrences_by_label ON occurrences (subtype, pattern, moment);

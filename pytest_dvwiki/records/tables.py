@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 from typing import TYPE_CHECKING
 
@@ -275,7 +276,7 @@ def _insert_occurrence(
     seeds = list(dict.fromkeys(test.seed for test in tests if test.seed is not None))
     names = list(dict.fromkeys(test.nodeid for test in tests))
     db.execute(
-        "INSERT INTO occurrences VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        "INSERT INTO occurrences VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
         (
             occurrence.fingerprint,
             moment,
@@ -293,6 +294,7 @@ def _insert_occurrence(
             occurrence.unseeded is not None,
             occurrence.origin.type,
             part,
+            _course(occurrence),
         ),
     )
     db.executemany(
@@ -306,6 +308,18 @@ def _insert_occurrence(
     ).rowcount
     if is_newest:
         _keep_newest(db, occurrence, moment, names)
+
+
+def _course(occurrence: Occurrence) -> str | None:
+    """Return a hash of a cause's message, with its values, and of the simulation times at which its tests failed.
+
+    If it is the same with several seeds, the seed hardly matters. None if a time is unknown, or for a timeout, whose
+    time is that of the limit.
+    """
+    if occurrence.failure_subtype == "timeout" or not all(test.sim_time for test in occurrence.tests):
+        return None
+    ends = sorted((test.nodeid, test.simulator or "", test.sim_time) for test in occurrence.tests)
+    return hashlib.sha256(_json((occurrence.primary, ends)).encode()).hexdigest()[:12]
 
 
 def seconds_lost(occurrence: Occurrence) -> float:

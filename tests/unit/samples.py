@@ -67,8 +67,8 @@ def occurrence(fingerprint: str = CAUSE, **changes: Any) -> Occurrence:
     return Occurrence(**(fields | changes))
 
 
-def failed(nodeid: str = TEST, seed: str | None = "42") -> FailedTest:
-    return FailedTest(nodeid=nodeid, seed=seed, sim_time="1250 ns", simulator="icarus")
+def failed(nodeid: str = TEST, seed: str | None = "42", **changes: Any) -> FailedTest:
+    return FailedTest(nodeid=nodeid, seed=seed, **({"sim_time": "1250 ns", "simulator": "icarus"} | changes))
 
 
 def record(number: int, *occurrences: Occurrence, commit: str | None = None, **changes: Any) -> RunRecord:

@@ -83,8 +83,8 @@ def test_a_simulator_that_passes_later_belongs_to_the_first_fix_since_it_failed(
 
 
 def _fails(number: int) -> RunRecord:
-    """Return a run in which the test fails with a new seed."""
-    return record(number, occurrence(tests=(failed(seed=str(100 + number)),)))
+    """Return a run in which the test fails with a new seed, at another time than before."""
+    return record(number, occurrence(tests=(failed(seed=str(100 + number), sim_time=f"{number} ns"),)))
 
 
 def _other_seed(number: int, seed: str = "7", **changes: Any) -> RunRecord:
@@ -110,7 +110,7 @@ def test_with_another_seed_it_holds_after_as_many_passes_as_leave_out_chance(tmp
 
 def test_a_repair_that_changed_the_build_keeps_the_rate_of_the_build_that_failed(tmp_path: Path) -> None:
     def fails(number: int) -> RunRecord:
-        test = replace(failed(seed=str(100 + number)), config="aaaaaaaa0000")
+        test = failed(seed=str(100 + number), sim_time=f"{number} ns", config="aaaaaaaa0000")
         return record(number, occurrence(tests=(test,)))
 
     (again,) = _other_seed(4).passed_again
@@ -318,6 +318,29 @@ def test_a_test_that_failed_in_every_run_needs_three_later_passes_with_any_seed(
     assert _results(tmp_path, *runs, _ran(tmp_path, 6, TEST)) == ["held"]
 
 
+@pytest.mark.parametrize(
+    ("times", "texts", "subtype", "proof"),
+    [
+        (("40 ns", "40 ns"), ("got 3", "got 3"), "scoreboard_fail", 1),
+        (("40 ns", "50 ns"), ("got 3", "got 3"), "scoreboard_fail", 3),
+        (("40 ns", "40 ns"), ("got 3", "got 4"), "scoreboard_fail", 3),
+        ((None, None), ("got 3", "got 3"), "scoreboard_fail", 3),
+        (("40 ns", "40 ns"), ("no end", "no end"), "timeout", 3),
+    ],
+    ids=["alike", "another time", "another value", "time not on record", "limit"],
+)
+def test_failures_alike_with_two_seeds_make_the_first_pass_a_proof(
+    tmp_path: Path, times: tuple[str | None, ...], texts: tuple[str, ...], subtype: str, proof: int
+) -> None:
+    runs = [
+        record(number, replace(occurrence(tests=(test,)), primary=text, failure_subtype=subtype))
+        for number, (time, text) in enumerate(zip(times, texts, strict=True), start=1)
+        for test in [replace(failed(seed=str(number)), sim_time=time)]
+    ]
+    (state,) = _judged(tmp_path, *runs, _other_seed(3))
+    assert (state.fix.needed_as_proof, state.fix.counts) == (proof, proof == 1)
+
+
 def test_a_number_of_passes_that_proved_wrong_makes_the_next_one_greater(tmp_path: Path) -> None:
     passes = [_ran(tmp_path, number, TEST) for number in range(3, 11)]
     runs = [record(1, occurrence()), _other_seed(2), *passes, record(11, occurrence()), _other_seed(12)]
@@ -383,7 +406,9 @@ def test_a_seed_that_fails_again_tells_nothing_more_of_the_rate(
     tmp_path: Path, seeds: tuple[str | None, ...], proof: int
 ) -> None:
     tests = [replace(failed(seed=None), seed_unknown=True) if seed == "?" else failed(seed=seed) for seed in seeds]
-    runs = [record(number, occurrence(tests=(test,))) for number, test in enumerate(tests)]
+    runs = [
+        record(number, occurrence(tests=(replace(test, sim_time=f"{number} ns"),))) for number, test in enumerate(tests)
+    ]
     (state,) = _judged(tmp_path, *runs, _other_seed(9))
     assert (state.fix.needed_as_proof, state.fix.needed) == (proof, max(4, proof))
 
