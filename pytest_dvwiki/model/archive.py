@@ -126,6 +126,8 @@ class Vcs(Struct, frozen=True, kw_only=True):
     """Hash of the uncommitted changes as 12 hex digits; None if they could not be read."""
     edited: tuple[str, ...] = ()
     """All files with uncommitted changes, relative to the repository's top; empty if unknown or too many."""
+    sources: str | None = None
+    """The last commit that changed sources, if later ones up to `commit` only archived runs; else None."""
 
 
 class RunId(Struct, frozen=True, kw_only=True):

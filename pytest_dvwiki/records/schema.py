@@ -20,9 +20,10 @@ CREATE TABLE files (
 CREATE INDEX files_with_problem ON files (folder, name) WHERE problem != '';
 CREATE TABLE runs (
   id INTEGER PRIMARY KEY, moment TEXT UNIQUE, task_id TEXT UNIQUE, finished TEXT, vcs_commit TEXT, branch TEXT,
-  dirty INTEGER, changes TEXT, edited TEXT, simulators TEXT, run_id TEXT, totals TEXT,
+  sources TEXT, dirty INTEGER, changes TEXT, edited TEXT, simulators TEXT, run_id TEXT, totals TEXT,
   axes TEXT);
 CREATE INDEX runs_by_commit ON runs (vcs_commit, moment);
+CREATE INDEX runs_by_sources ON runs (sources, moment);
 CREATE TABLE suites (
   run INTEGER, moment TEXT, simulator TEXT, config TEXT, seed TEXT, marks TEXT, suite TEXT,
   PRIMARY KEY (run, simulator, config, suite)) WITHOUT ROWID;

@@ -110,14 +110,15 @@ def insert(db: sqlite3.Connection, record: RunRecord, file: int, stored: RunReco
 def _insert_run(db: sqlite3.Connection, record: RunRecord, moment: str) -> int:
     simulators = [f"{item.name} {item.version}" if item.version else item.name for item in record.simulators]
     cursor = db.execute(
-        "INSERT INTO runs (moment, task_id, finished, vcs_commit, branch, dirty, changes, edited, simulators,"
-        " run_id, totals, axes) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        "INSERT INTO runs (moment, task_id, finished, vcs_commit, branch, sources, dirty, changes, edited, simulators,"
+        " run_id, totals, axes) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
         (
             moment,
             record.task_id,
             record.finished,
             record.vcs.commit,
             record.vcs.branch,
+            record.vcs.sources or record.vcs.commit,
             record.vcs.dirty,
             record.vcs.changes,
             json.dumps(record.vcs.edited),

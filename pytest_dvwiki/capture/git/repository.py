@@ -14,6 +14,7 @@ from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Literal, Self
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from pytest_dvwiki.capture.git import revisions
 from pytest_dvwiki.capture.git.command import COMMIT, DIFF, PATCH, Git, clean_text, git
@@ -183,6 +184,11 @@ class Repository:
         Displayed ranges end at these commits, so that commits of the plugin's own pages and records do not appear.
         """
         return (self._git.ask("rev-list", "-1", commit, *self._sources) if COMMIT.fullmatch(commit) else None) or commit
+
+    def with_sources(self, vcs: Vcs) -> Vcs:
+        """Return a state with the last commit that changed sources, if later ones changed only the plugin's files."""
+        last = None if vcs.commit is None else self.last_change(vcs.commit)
+        return vcs if last == vcs.commit else replace(vcs, sources=last)
 
     def difference(self, before: Vcs, now: Vcs, named: str = "", reads: Sequence[str] = ()) -> Difference:
         """Return what changed between a failing run and a passing run.
