@@ -14,7 +14,7 @@ from pytest_dvwiki.model import FirstBad, Onset, RunId, Waived
 from pytest_dvwiki.records import cause_records, fixes, matrix, proposals, sides, tables
 from pytest_dvwiki.records.chance import Rate
 from pytest_dvwiki.records.kinds import SIMULATION_CLASSES, is_infrastructure
-from pytest_dvwiki.records.sides import is_unread
+from pytest_dvwiki.records.sides import is_prose, is_unread
 from pytest_dvwiki.records.targets import ANY, without_parameters
 from pytest_dvwiki.redact import redact_id
 
@@ -401,14 +401,10 @@ def onset(archive: Archive, fingerprints: Sequence[str]) -> Onset | None:
     first = archive.db.execute(f"{occurrences} AND o.moment > :passed ORDER BY o.moment LIMIT 1", asked).fetchone()
     if first is None and before is None:
         return None
-    clean = archive.db.execute(
-        f"{occurrences} AND o.moment > :passed AND r.vcs_commit IS NOT NULL AND NOT r.dirty ORDER BY o.moment LIMIT 1",
-        asked,
-    ).fetchone()
     rates = archive.rates(fingerprints, first[1]) if first else {}
     return Onset(
         moment=first and first[1],
-        commit=clean and clean[0],
+        commit=_first_commit(archive, fingerprints, asked),
         first_bad=_first_bad(archive, fingerprints, max(fixed, passed))[0],
         failed=_failed_since(archive, asked),
         fixed_after=passed_at or (before and before[0]),
@@ -417,6 +413,25 @@ def onset(archive: Archive, fingerprints: Sequence[str]) -> Onset | None:
         passes_to_hold=_passes_to_hold(newest),
         since={nodeid: (rate.failed, rate.runs) for nodeid, rate in rates.items()},
     )
+
+
+def _first_commit(archive: Archive, fingerprints: Sequence[str], asked: Mapping[str, str]) -> str | None:
+    """Return the commit of the first run with the cause whose simulation read no file with uncommitted changes.
+
+    The files that the newest failing simulation read stand for those of the earlier ones.
+    """
+    newest = archive.newest_occurrence(fingerprints)
+    reads = newest.reads if newest is not None else ()
+    rows = archive.db.execute(
+        "SELECT r.vcs_commit, r.dirty, r.edited FROM occurrences o JOIN runs r ON r.id = o.run"
+        " WHERE o.fingerprint IN (SELECT value FROM json_each(:causes)) AND NOT o.without_fix AND o.moment > :passed"
+        " AND r.vcs_commit IS NOT NULL AND (NOT r.dirty OR r.edited != '[]') ORDER BY o.moment",
+        asked,
+    )
+    for commit, dirty, edited in rows:
+        if not dirty or all(is_unread(name, reads) or is_prose(name, reads) for name in TEXTS.decode(edited)):
+            return str(commit)
+    return None
 
 
 def _failed_since(archive: Archive, asked: Mapping[str, str]) -> frozenset[str]:
@@ -460,9 +475,9 @@ def _passes_needed(rates: Mapping[str, Rate]) -> dict[str, int]:
 def _proposal(archive: Archive, present: Sequence[str], newest: Occurrence) -> ProposedFix | None:
     """Return the fix proposed to an open cause.
 
-    A fix that only git names must have commits: nobody can look at edits that were never committed. If only a
-    simulation reports the failure, as with a failed comparison, the fix must also have changed a file that the
-    simulation reads.
+    A fix that only git names must have commits, and no uncommitted changes that may have been the fix instead: nobody
+    can look at them. None of its commits may be one that may have introduced the open cause. If only a simulation
+    reports the failure, as with a failed comparison, the fix must also have changed a file that the simulation reads.
     """
     found = proposals.proposal(archive.db, present, newest.pattern) if archive.has_rows("proposals") else None
     if found is None or found.fix.by != "git":
@@ -473,7 +488,9 @@ def _proposal(archive: Archive, present: Sequence[str], newest: Occurrence) -> P
         and fix.file_count == len(fix.files)
         and all(is_unread(file, newest.reads) for file in fix.files)
     )
-    return None if is_elsewhere or not fix.log else found
+    came = _first_bad(archive, present)[0]
+    is_suspect = came is not None and not {*fix.log}.isdisjoint(came.log)
+    return None if is_elsewhere or is_suspect or fix.note or not fix.log else found
 
 
 def _unproven(archive: Archive, asked: tuple[str]) -> tuple[UnprovenPass, ...]:

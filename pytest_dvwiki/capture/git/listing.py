@@ -81,7 +81,8 @@ class ListedCommit(NamedTuple):
 class Listing:
     """The commits of a range, the newest first, up to a maximum number.
 
-    Commits that later commits of the range undid are left out: all their files are the same at both ends.
+    Commits that later commits of the range undid are left out, as all their files are the same at both ends, unless
+    they touch a file in `undone`.
 
     Args:
         git: Answers queries about history.
@@ -90,6 +91,7 @@ class Listing:
         changed: The files that differ between the ends of the range.
         reads: All files that the failing simulation read; empty if that is unknown.
         failed: The commit of the failing run.
+        undone: Files whose commits are listed even if they were undone.
     """
 
     def __init__(
@@ -101,6 +103,7 @@ class Listing:
         *,
         reads: Collection[str],
         failed: str,
+        undone: Collection[str] = (),
     ) -> None:
         self._git, self._reads, self._failed = git, reads, failed
         self.span, self.sources = span, sources
@@ -109,7 +112,8 @@ class Listing:
             ListedCommit(name, f"{name[:_SHORT]} {clean_text(subject)}", dict(_touched(part)))
             for name, subject, part in _parts(text)
         ]
-        self.commits = [each for each in found if not each.touched.keys().isdisjoint(changed)] or found
+        kept = {*changed, *undone}
+        self.commits = [each for each in found if not each.touched.keys().isdisjoint(kept)] or found
         self.undone = len(found) - len(self.commits)
         """Number of commits left out because later commits of the range undid them."""
 

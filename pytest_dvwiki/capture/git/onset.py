@@ -134,10 +134,12 @@ def _of_failure(
         reads=occurrence.reads,
     )
     found = between(vcs)
-    if found is not None and found.is_certain and vcs != now and is_undone(found, now, repository, occurrence.reads):
-        found = between(now)
-    is_news = found is not None and (known is None or _identity(found) != _identity(known))
-    return found or known, is_news
+    if found is None:
+        # The pass was at the commit of the first failure, so the known range cannot get narrower.
+        return with_passes(now)
+    is_gone = found.is_certain and vcs != now and is_undone(found, now, repository, occurrence.reads)
+    found = (between(now) or found) if is_gone else found
+    return found, known is None or _identity(found) != _identity(known)
 
 
 def _with_passes(
@@ -220,6 +222,8 @@ class _Start(NamedTuple):
     nodeid: str
     commit: str
     passed_with: PassSeed = "same"
+    by_number: bool = False
+    """Whether only the number of passes since this one proves that the cause was absent."""
 
 
 def _start(
@@ -237,10 +241,10 @@ def _start(
         enough = (onset.passes_to_hold | onset.passes_needed).get(test.nodeid)
         runs = _independent(before, comes_and_goes=onset.comes_and_goes)
         # A pass counts if it begins a series of passes that is long enough to make chance unlikely.
-        for group in (proving, runs[enough - 1 :] if enough else []):
+        for group, by_number in ((proving, False), (runs[enough - 1 :] if enough else [], True)):
             found = _nearest(group, failed, repository)
             if found is not None:
-                return _Start(test.nodeid, _range_start(found.commit, onset, repository))
+                return _Start(test.nodeid, _range_start(found.commit, onset, repository), by_number=by_number)
         last = _nearest(before, failed, repository) if weak is None else None
         if last is not None:
             seed = None if test.seed_unknown else test.stimulus_seed
@@ -413,7 +417,7 @@ def _between(
     # If the pass proves nothing, no commit is named, only the files with uncommitted changes.
     if start.passed_with != "same" and not failed.dirty:
         return found
-    difference = repository.came_with(start.commit, failed, named, reads)
+    difference = repository.came_with(start.commit, failed, named, reads, with_undone=start.by_number)
     if difference is None:
         return None if start.passed_with == "same" else found
     return replace(

@@ -396,7 +396,9 @@ class Repository:
         same = self._with_same_code(span, changed)
         return tuple(file for file in changed if file not in same)
 
-    def came_with(self, passed: str, failed: Vcs, named: str = "", reads: Sequence[str] = ()) -> Difference | None:
+    def came_with(
+        self, passed: str, failed: Vcs, named: str = "", reads: Sequence[str] = (), *, with_undone: bool = False
+    ) -> Difference | None:
         """Return what changed between the commit of a pass and the state of a failure.
 
         Args:
@@ -405,6 +407,8 @@ class Repository:
                 and only these changes are returned.
             named: Evidence; files that it mentions come first, and commits that touch them are always included.
             reads: Files that the failing simulation read; they come first, and so do commits that touch them.
+            with_undone: Whether to list commits to these files, too, that later commits undid. The cause may have been
+                there at the pass, then repaired, then brought back.
 
         Returns:
             None if there is no known difference: the sources are the same, or the commit is not an ancestor.
@@ -418,7 +422,7 @@ class Repository:
         if failed.dirty:
             return self._uncommitted(Vcs(commit=passed), failed, suspects)
         files = self._files(passed, failed.commit) if passed != failed.commit else ()
-        return self._commits(Vcs(commit=passed), failed, files, suspects) if files else None
+        return self._commits(Vcs(commit=passed), failed, files, suspects, with_undone=with_undone) if files else None
 
     def is_older(self, commit: str, than: str) -> bool:
         """Return whether a commit is an ancestor of another one; False if either is not in this clone."""
@@ -588,7 +592,9 @@ class Repository:
             all_files=tuple(files),
         )
 
-    def _commits(self, before: Vcs, now: Vcs, files: Sequence[str], suspects: _Suspects) -> Difference:
+    def _commits(
+        self, before: Vcs, now: Vcs, files: Sequence[str], suspects: _Suspects, *, with_undone: bool = False
+    ) -> Difference:
         first, last = str(before.commit), str(now.commit)
         span = [f"{first}..{last}"]
         if not self._is_ancestor(first, last):
@@ -611,7 +617,9 @@ class Repository:
                 break
         failed = first if suspects.absent == "A" else last
         reads = suspects.reads if len(suspects.reads) < MOST_READ else ()
-        listing = Listing(self._git, [*span, *merges], sources, files, reads=reads, failed=failed)
+        listing = Listing(
+            self._git, [*span, *merges], sources, files, reads=reads, failed=failed, undone=reads if with_undone else ()
+        )
         edited = self._edited() if now.dirty else ()
         log, unread = self._ordered(listing, code, suspects, (*before.edited, *edited))
         # Files that only the unread commits touch are left out.
