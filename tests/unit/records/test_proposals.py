@@ -107,9 +107,10 @@ def test_a_fix_of_files_that_a_simulation_does_not_read_is_not_proposed_to_its_f
     assert (PROPOSED in page(place, "e" * 12)) is is_proposed
 
 
-def test_edits_that_were_never_committed_are_not_proposed(place: Layout) -> None:
+@pytest.mark.parametrize("commits", [{"log": [], "log_count": 0}, {}], ids=["alone", "or a commit"])
+def test_edits_that_were_never_committed_are_not_proposed(place: Layout, commits: dict[str, Any]) -> None:
     note = "dropping the uncommitted changes in rtl/fifo.sv"
-    edits = fixed(2, log=[], log_count=0, note=note)
+    edits = fixed(2, note=note, **commits)
     add(place, passing(2, fixes=(edits,)), *(ran(place, number, TEST) for number in (3, 4, 5)))
     assert note in page(place, CAUSE)
     assert "A proposal" not in page(place, OTHER)

@@ -899,6 +899,51 @@ def test_a_test_that_joins_without_a_change_since_its_pass_is_not_said_to_have_a
     assert "maybe another fault" not in told
 
 
+def test_a_test_that_passed_at_the_first_bad_commit_is_named_too(project: Project) -> None:
+    """Its pass there makes the range no narrower."""
+    early, late = (f"tests/test_fifo.py::test_fifo[{width}]" for width in (16, 32))
+    project.run(seed="1", test=late)
+    project.commit("fifo: tidy")
+    project.commit("fifo: rework")
+    project.run(fails=True, seed="1", test=late)
+    project.run(seed="1", test=early, named=True)
+    project.commit("regs: rework", "rtl/regs.sv")
+    found = project.first_bad(seed="1", test=early, also=(late,))
+    assert found is not None
+    assert (found.log_count, found.passed_after) == (2, (early,))
+
+
+def test_a_cause_is_first_seen_in_a_run_with_edits_that_it_did_not_read(project: Project) -> None:
+    project.commit("other", "rtl/other.sv")
+    first, reads = project.head, ("rtl/fifo.sv", "tb/sb.py")
+    project.run(seed="1", named=True)
+    (project.root / "rtl/other.sv").write_text("edited\n")
+    project.run(fails=True, seed="2", reads=reads)
+    git(project.root, "checkout", "--quiet", "rtl/other.sv")
+    project.commit("fifo: rework")
+    found = project.first_bad(seed="3", reads=reads)
+    assert found is not None
+    assert (found.passed_with, found.bad) == ("other", first)
+
+
+def test_passes_before_and_after_a_commit_that_was_undone_do_not_clear_it(project: Project) -> None:
+    """A rare fault was mended and came back: the passes before the repair were chance."""
+    reads = ("rtl/fifo.sv", "rtl/regs.sv")
+    project.commit("regs", "rtl/regs.sv")
+    for seed in "123456":
+        project.run(seed=seed, named=True)
+    project.commit("fifo: mend")
+    for seed in "abcd":
+        project.run(seed=seed, named=True)
+    project.commit("regs: rework", "rtl/regs.sv")
+    git(project.root, "revert", "--no-edit", "HEAD~1")
+    project.run(fails=True, seed="8", reads=reads)
+    found = project.first_bad(seed="9", reads=reads)
+    assert found is not None
+    assert found.is_certain
+    assert {line.partition(" ")[2] for line in found.log} == {'Revert "fifo: mend"', "regs: rework", "fifo: mend"}
+
+
 def test_a_test_that_passed_since_is_named_beside_uncommitted_changes_too(project: Project) -> None:
     fail_before_another_passes(project)
     (project.root / "rtl/fifo.sv").write_text("edited\n")
