@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -24,6 +25,8 @@ if TYPE_CHECKING:
 
 _MOST_FILES = 100
 """Maximum number of changed files listed in a record."""
+_MOST_FAILING = 10
+"""Maximum number of commits with a cause that a failure is compared with."""
 _MOST_FIXES = 5
 """Maximum number of a cause's newest fixes looked up in git."""
 
@@ -162,6 +165,8 @@ class Returns:
             read = self.exclusions.changes_since(commit, self._vcs, occurrence)
             if in_place is not False and not read:
                 continue
+            if in_place and self._is_as_when_failing(each.cause, read):
+                in_place = None
             name = self._history.reference(each.cause)
             yield (
                 each.cause,
@@ -176,6 +181,21 @@ class Returns:
                     same_stimulus=not touch_stimulus(read, occurrence.reads),
                 ),
             )
+
+    def _is_as_when_failing(self, cause: str, files: Sequence[str]) -> bool:
+        """Return whether files that changed since a fix are again as they were in a run with the cause.
+
+        The fix may have repaired only one of two faults, and the repair of the other one, unseen by any run, is undone.
+        """
+        known, vcs = self._history.cause(cause), self._vcs
+        if known is None or known.history is None or vcs is None:
+            return False
+        commits = dict.fromkeys(row.commit for row in known.history.rows if row.commit and not row.dirty)
+        for commit in itertools.islice(commits, _MOST_FAILING):
+            changed = self._repository.changed(commit, vcs)
+            if changed is not None and not {*files} <= {*self._repository.in_code(changed, commit, vcs)}:
+                return True
+        return False
 
     @cached_property
     def _passed(self) -> set[tuple[str, str, str]]:

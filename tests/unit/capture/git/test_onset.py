@@ -944,6 +944,25 @@ def test_passes_before_and_after_a_commit_that_was_undone_do_not_clear_it(projec
     assert {line.partition(" ")[2] for line in found.log} == {'Revert "fifo: mend"', "regs: rework", "fifo: mend"}
 
 
+def test_a_repair_that_no_run_showed_and_that_is_undone_brings_the_cause_back(project: Project) -> None:
+    """The test failed with two faults, so it passed only after the second repair."""
+    reads = ("rtl/fifo.sv", "rtl/regs.sv")
+    project.commit("regs", "rtl/regs.sv")
+    project.run(seed="1", named=True)
+    project.commit("fifo: break")
+    project.run(fails=True, seed="2", reads=reads)
+    project.commit("regs: break", "rtl/regs.sv")
+    project.run(fails=True, seed="3", reads=reads)
+    git(project.root, "revert", "--no-edit", "HEAD~1")
+    project.run(fails=True, seed="4", reads=reads)
+    git(project.root, "revert", "--no-edit", "HEAD~1")
+    for seed in "4567":
+        project.run(seed=seed, named=True)
+    git(project.root, "revert", "--no-edit", "HEAD~1")
+    (cause,) = project.run(fails=True, seed="8", reads=reads).causes
+    assert cause.news == "REGRESSED"
+
+
 def test_a_test_that_passed_since_is_named_beside_uncommitted_changes_too(project: Project) -> None:
     fail_before_another_passes(project)
     (project.root / "rtl/fifo.sv").write_text("edited\n")
