@@ -119,7 +119,7 @@ def _own_failure(run: SimulationRun, sentence: str | None, trace: Trace | None, 
         seeded=in_simulator and trace is None and (run.began() or sim.started is None) and not _ended_unseeded(run),
         sim_time=run.main.time if run.main.blocks and in_simulator else None,
         duration_s=sim.duration_s,
-        command=run.item_command(seed),
+        command=run.item_command(seed, rebuild=not in_simulator),
         unreproducible=run.ending.from_outside,
     )
 

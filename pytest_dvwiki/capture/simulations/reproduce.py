@@ -349,6 +349,7 @@ def again(
     seed: str | None = None,
     cocotb: str | None = None,
     strict: bool = False,
+    rebuild: bool = False,
     modules: Iterable[str] = (),
 ) -> Command:
     """Return the command that reruns a cocotb test of a pytest item, or of a Makefile.
@@ -361,6 +362,7 @@ def again(
         seed: The random seed.
         cocotb: Version of cocotb; 1.x uses other variables.
         strict: Whether the test fails only because of the error lines in its log.
+        rebuild: Whether make must build everything again.
         modules: Names of all test modules of the item.
     """
     old = cocotb is not None and cocotb.startswith("1.")
@@ -371,7 +373,9 @@ def again(
         variables["TESTCASE"] = test
     elif test:
         variables["COCOTB_TEST_FILTER"] = (_filter if call.items is not None else _filter_of_make)(test, module)
-    options = STRICT if strict and call.items is not None else ()
+    options: Sequence[str] = STRICT if strict else ()
+    if call.items is None:
+        options = ("-B",) if rebuild else ()
     return call.command(nodeid, variables, options, modules)
 
 

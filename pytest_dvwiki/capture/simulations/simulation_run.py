@@ -100,12 +100,19 @@ class SimulationRun:
         """Return the seed of a test."""
         return redact((test.case.seed if test.case is not None else None) or self.seed or "") or None
 
-    def item_command(self, seed: str | None, *, strict: bool = False) -> Command | None:
-        """Return the command that reruns the item."""
+    def item_command(self, seed: str | None, *, strict: bool = False, rebuild: bool = False) -> Command | None:
+        """Return the command that reruns the item; with `rebuild`, it does not take what a failed build left."""
         if self.sim.call is None:
             return None
         return reproduce.again(
-            self.sim.call, self.sim.nodeid, seed=seed, cocotb=self.cocotb, strict=strict, modules=self.modules
+            self.sim.call,
+            self.sim.nodeid,
+            seed=seed,
+            cocotb=self.cocotb,
+            strict=strict,
+            # Verilator writes its Makefile although warnings make it fail, and make would build with that.
+            rebuild=rebuild and self.simulator is not None and self.simulator.name == "verilator",
+            modules=self.modules,
         )
 
     def failure(

@@ -119,6 +119,43 @@ def test_a_build_that_failed_in_a_common_log_is_named_after_the_folder_of_its_ma
     assert tests == {"sim/tx", "sim/rx::bad"}
 
 
+@pytest.mark.parametrize(
+    ("build", "arguments"),
+    [
+        (
+            (
+                "verilator -cc --exe -Mdir sim_build --top-module fifo ../rtl/fifo.v\n"
+                "%Warning-CASEINCOMPLETE: ../rtl/fifo.v:12:5: Case values incompletely covered (example pattern 0x3)\n"
+                "%Error: Exiting due to 1 warning(s)\n"
+                "make: *** [Makefile.verilator:69: sim_build/Vtop.mk] Error 1"
+            ),
+            ["make", "-B"],
+        ),
+        (
+            (
+                "/usr/bin/iverilog -o sim_build/sim.vvp -s fifo -g2012 ../rtl/fifo.v\n"
+                "../rtl/fifo.v:12: syntax error\n"
+                "make: *** [Makefile.icarus:76: sim_build/sim.vvp] Error 1"
+            ),
+            ["make"],
+        ),
+    ],
+    ids=["verilator", "icarus"],
+)
+def test_make_builds_again_what_a_failed_build_of_verilator_left(
+    project: Path, build: str, arguments: list[str]
+) -> None:
+    """Verilator writes its Makefile although a warning is fatal, and make would go on from there."""
+    subprocess.run(["git", "init", "-q", str(project)], check=True)
+    makefile = "COCOTB_TOPLEVEL = fifo\ninclude $(shell cocotb-config --makefiles)/Makefile.sim\n"
+    folder = f"'{project / 'sim'}'"
+    log = f"make: Entering directory {folder}\n{build}\nmake: Leaving directory {folder}\n"
+    write(project, {"sim/Makefile": makefile, "sim/make.log": log})
+    assert main(["ingest", "sim/make.log"]) == 0
+    ((cause,),) = (record["occurrences"] for record in written(project))
+    assert cause["command"]["arguments"] == arguments
+
+
 def test_a_test_module_that_cannot_be_imported_was_read_with_what_it_imports(project: Path) -> None:
     subprocess.run(["git", "init", "-q", str(project)], check=True)
     write(
