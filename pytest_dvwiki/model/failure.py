@@ -126,6 +126,8 @@ class Failure(Struct, frozen=True, kw_only=True, gc=False):
     excerpts: tuple[Excerpt, ...] = ()
     in_simulator: bool = False
     """Whether the test was run, or was to be run, by an HDL simulator."""
+    ran_simulator: bool = False
+    """Whether the test, which is not itself in a simulator, ran a simulation that ended well, and then failed."""
     started: bool = True
     """False if the simulation ended before the test began; another test's cause then explains the failure."""
     seed: str | None = None

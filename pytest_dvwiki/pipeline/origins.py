@@ -153,7 +153,7 @@ class _Ranges:
         clues = self._clues(
             span,
             failure.reads,
-            in_simulator=failure.in_simulator,
+            in_simulator=failure.in_simulator or failure.ran_simulator,
             of_build=verdict.error_class in DETERMINISTIC_CLASSES,
             lacking=_lacking(verdict),
             is_defined=bool(defined),
@@ -280,7 +280,7 @@ def with_onset(
             repository.last_change(span.passed),
             None if span.failed in {None, vcs.commit} else span.failed,
             sources=reads,
-            python_bench=failure.in_simulator,
+            python_bench=failure.in_simulator or failure.ran_simulator,
             failures=failures,
             of_build=verdict.error_class in DETERMINISTIC_CLASSES,
             lacking=_lacking(verdict),
@@ -362,7 +362,8 @@ def _last_pass(failure: Failure, verdict: Verdict, history: History, led_here: C
         history: The archive before this run.
         led_here: Returns whether a commit is the failing one or its ancestor; passes on other branches are ignored.
     """
-    any_seed = is_deterministic_kind(verdict, (failure,)) or precedes_simulator(verdict, failure)
+    outside = precedes_simulator(verdict, failure) and not failure.ran_simulator
+    any_seed = is_deterministic_kind(verdict, (failure,)) or outside
     if seed_is_unknown(verdict, failure) and not any_seed:
         return None
     passes = history.last_passes(verdict, failure)

@@ -85,8 +85,8 @@ def seed_is_unknown(cause: Occurrence | Verdict, failure: Failure) -> bool:
     If not, a failure without a seed does not depend on a seed. A results file of another tool has neither seed nor
     simulator; the error class then shows whether a simulator ran.
     """
-    in_simulator = failure.in_simulator or cause.error_class in SIMULATION_CLASSES
-    return (failure.seed is None or bool(failure.unseeded)) and failure.seeded and not failure.directed and in_simulator
+    simulated = failure.in_simulator or failure.ran_simulator or cause.error_class in SIMULATION_CLASSES
+    return (failure.seed is None or bool(failure.unseeded)) and failure.seeded and not failure.directed and simulated
 
 
 def precedes_simulator(cause: Occurrence | Verdict, test: FailedTest | Failure) -> bool:

@@ -20,7 +20,7 @@ from msgspec.structs import replace
 
 from pytest_dvwiki.capture.simulations.reproduce import STRICT, again, native
 from pytest_dvwiki.checks import SUFFIX
-from pytest_dvwiki.model import Excerpt, Failure, Frame, Result, Simulator
+from pytest_dvwiki.model import Command, Excerpt, Failure, Frame, Result, Simulator
 from pytest_dvwiki.redact import redact
 from pytest_dvwiki.roles.running import EVIDENCE
 
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from pytest_dvwiki.capture.simulations.reproduce import Call
     from pytest_dvwiki.logtext.logs import LogText
     from pytest_dvwiki.masks import Masks
-    from pytest_dvwiki.model import Command, Interest, Phase, Source
+    from pytest_dvwiki.model import Interest, Phase, Source
 
 _TEXT_LIMIT = 1 << 18
 """Maximum number of characters kept of a string from pytest."""
@@ -46,6 +46,21 @@ _CONTEXT = "\nDuring handling of the above exception, another exception occurred
 _TIMEOUT = "SimTimeoutError"
 _PHASES = frozenset({"setup", "call", "teardown"})
 _CRASHED = "the xdist worker that ran the test crashed for an unknown reason"
+
+
+class Simulated(Struct, frozen=True, gc=False):
+    """What is the same in all simulations of an item that failed although they ended well."""
+
+    simulator: str | None = None
+    config: str | None = None
+    seed: str | None = None
+    reads: tuple[str, ...] = ()
+    """The files that they read, with the item's own; empty if those of any simulation are unknown."""
+    directed: bool = False
+    """Whether it is known that no random number of any of them depends on the seed."""
+    unseeded: str = ""
+    command: Command | None = None
+    """Reruns the item with the seed; None without a seed."""
 
 
 class Evidence(Struct, frozen=True, gc=False):
@@ -63,6 +78,8 @@ class Evidence(Struct, frozen=True, gc=False):
     """Whether it is known that no random number of the failed simulation of cocotb's own runner depends on the seed."""
     unseeded: str = ""
     """File that generates stimulus for the failed simulation of cocotb's own runner without using the seed."""
+    simulated: Simulated | None = None
+    """The simulations of an item that failed by itself; None for any other report."""
     excerpts: tuple[Excerpt, ...] = ()
     """More excerpts for the report's own failure."""
     first_line: int | None = None
@@ -179,6 +196,8 @@ def failure_of(
     in_simulator = bool(getattr(report, "cocotb", False))
     seed = getattr(report, "random_seed", None)
     crashed = phase != "collect" and report.when not in _PHASES
+    ran = evidence.simulated or Simulated()
+    seed = ran.seed if seed is None else seed
     return Failure(
         nodeid=report.nodeid,
         phase=phase,
@@ -192,12 +211,17 @@ def failure_of(
             *(_sections(report, interest, evidence.sections_before) if not in_simulator else ()),
         ),
         in_simulator=in_simulator,
+        ran_simulator=evidence.simulated is not None,
         seed=None if seed is None else str(seed),
-        seeded=in_simulator,
+        seeded=in_simulator or evidence.simulated is not None,
+        directed=ran.directed,
+        simulator=ran.simulator,
+        config=ran.config,
+        unseeded=ran.unseeded,
         sim_time=sim_time_of(report),
         duration_s=round(float(getattr(report, "duration", 0.0)), 3),
-        reads=evidence.reads if phase == "collect" else (),
-        command=None if crashed else _command(report, seed, call),
+        reads=evidence.reads if phase == "collect" else ran.reads,
+        command=None if crashed else ran.command or _command(report, seed, call),
         unreproducible=_CRASHED if crashed else "",
     )
 

@@ -16,10 +16,10 @@ from pytest_dvwiki.capture.simulations.unfinished import without_progress
 from pytest_dvwiki.logtext.logs import LogText
 from pytest_dvwiki.logtext.user_frames import shown_path
 from pytest_dvwiki.roles import strict
-from pytest_dvwiki.roles.reports import Evidence
+from pytest_dvwiki.roles.reports import Evidence, Simulated
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator
+    from collections.abc import Collection, Iterable, Iterator, Sequence
     from pathlib import Path
 
     import pytest
@@ -84,7 +84,7 @@ def evidence_of(
     ]
     # The item's exception belongs to its last simulation; the earlier ones had ended without one.
     parts = [
-        *(replace(sim, error="", longrepr="") for sim in parts[:-1]),
+        *(replace(sim, error="", longrepr="", item_failed_later=bool(seen.error)) for sim in parts[:-1]),
         replace(parts[-1], after_others=len(parts) > 1),
     ]
     outcomes = tuple(_with_distinct_names(map(collect, parts)))
@@ -96,6 +96,8 @@ def evidence_of(
     refused = tuple(failure for outcome in outcomes for failure in outcome.refused)
     if refused:
         strict.refuse(report, refused)
+    failed_itself = report.failed and report.when == "call" and seen.error and not (failures or refused)
+    is_complete = len({(tools.results_file(child), child.program) for child in simulations}) == len(simulations)
     return Evidence(
         failures=(*failures, *refused),
         results=() if seen.native else tuple(result for outcome in outcomes for result in outcome.results),
@@ -104,9 +106,39 @@ def evidence_of(
         reads=outcomes[-1].reads if seen.native else (),
         directed=seen.native and outcomes[-1].directed,
         unseeded=outcomes[-1].unseeded if seen.native else "",
+        simulated=_same_in_all(outcomes, is_complete=is_complete) if failed_itself and simulations else None,
         noise_errors=sum(outcome.noise_errors for outcome in outcomes),
         native_runner=seen.native,
         sources=tuple(_sources(seen, simulations, root, failed=report.failed, ignored=ignored)),
+    )
+
+
+def _same_in_all(outcomes: Sequence[SimulationOutcome], *, is_complete: bool) -> Simulated:
+    """Return what the simulations of an item have in common.
+
+    Passes are on record for one simulator and configuration. So if the simulations differ in either, both are left out,
+    and a pass on any of them is relevant.
+
+    Args:
+        outcomes: The simulations.
+        is_complete: Whether these are all of them: one may have overwritten the results of another.
+    """
+    targets = {(outcome.simulator.name if outcome.simulator else None, outcome.config) for outcome in outcomes}
+    seeds = {outcome.seed for outcome in outcomes}
+    simulator, config = next(iter(targets)) if len(targets) == 1 else (None, None)
+    if not is_complete:
+        return Simulated(simulator=simulator, config=config)
+    # Without a target, `precedes_simulator` needs a failure without a seed.
+    seed = next(iter(seeds)) if len(seeds) == len(targets) == 1 else None
+    are_read = all(outcome.reads for outcome in outcomes)
+    return Simulated(
+        simulator=simulator,
+        config=config,
+        seed=seed,
+        command=outcomes[-1].command if seed is not None else None,
+        reads=tuple(dict.fromkeys(file for one in outcomes for file in one.reads)) if are_read else (),
+        directed=all(outcome.directed for outcome in outcomes),
+        unseeded=next((outcome.unseeded for outcome in outcomes if outcome.unseeded), ""),
     )
 
 

@@ -12,6 +12,7 @@ from pytest_dvwiki.logtext.report_parts import parse_report
 from pytest_dvwiki.model import Excerpt, Failure
 from pytest_dvwiki.model.sentences import is_own
 from pytest_dvwiki.patterns.schema import UNKNOWN
+from pytest_dvwiki.triage.label import ASSERTIONS
 from pytest_dvwiki.triage.place import frame_in_excerpt, is_part_of_identity
 from pytest_dvwiki.version import FINGERPRINT_VERSION
 
@@ -59,12 +60,17 @@ def reclassify_failure(occurrence: Occurrence, fingerprint_version: int, classif
 
 def _failure(occurrence: Occurrence, *excerpts: Excerpt) -> Failure:
     test = occurrence.tests[0] if occurrence.tests else None
+    is_simulated = any(one.simulator or one.sim_time for one in occurrence.tests)
+    # In a simulator, an assertion has another class.
+    is_check = occurrence.failure_subtype == "assertion_error" or (occurrence.pattern or "").startswith(ASSERTIONS)
+    is_of_item = occurrence.error_class == "python_error" and is_check
     return Failure(
         nodeid=test.nodeid if test else "",
         phase=test.phase if test else "call",
         outcome=test.outcome if test else "failed",
         excerpts=excerpts,
-        in_simulator=any(one.simulator or one.sim_time for one in occurrence.tests),
+        in_simulator=is_simulated and not is_of_item,
+        ran_simulator=is_simulated and is_of_item,
         sim_time=test.sim_time if test else None,
         simulator=test.simulator if test else None,
     )

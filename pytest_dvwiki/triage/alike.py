@@ -75,6 +75,7 @@ class Likeness:
             failure.phase,
             failure.sim_time,
             failure.reads,
+            failure.ran_simulator,
             *map(_shape, failure.excerpts),
         )
 

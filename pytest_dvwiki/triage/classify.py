@@ -70,6 +70,7 @@ class FirstCause(Struct, frozen=True):
     text: str
     frame: Frame | None
     in_simulator: bool
+    ran_simulator: bool = False
     sources: tuple[str, ...] = ()
     excerpt: str = ""
     phase: str = "call"
@@ -203,6 +204,7 @@ class Classifier:
             frame=frame,
             excerpt=_excerpt(failure.excerpts, choice),
             in_simulator=failure.in_simulator,
+            ran_simulator=failure.ran_simulator,
             sources=failure.reads,
             phase=failure.phase,
             sim_time=failure.sim_time,
@@ -226,7 +228,7 @@ class Classifier:
             frame=finding.frame,
             subtypes=self.registry.subtypes,
             sources=finding.sources,
-            python_bench=finding.in_simulator,
+            python_bench=finding.in_simulator or finding.ran_simulator,
             known=known,
             decided=self._history.decisions(pattern.id, identity) if self._history and pattern else None,
         )

@@ -14,6 +14,8 @@ from pytest_dvwiki.triage import compared
 if TYPE_CHECKING:
     from pytest_dvwiki.triage.classify import FirstCause
 
+ASSERTIONS = "python.assert"
+"""Prefix of the ids of patterns for assertions in Python."""
 _SEVERITIES = {"UVM_ERROR": "uvm_error", "ERROR": "uvm_error", "UVM_FATAL": "uvm_fatal", "CRITICAL": "uvm_fatal"}
 _CHECKS = frozenset({"scoreboard_fail", "assertion_fail"})
 _OF_LIMITS = frozenset({"timeout", "protocol_violation", "coverage_miss"})
@@ -31,7 +33,7 @@ def label_of(finding: FirstCause) -> tuple[str, str]:
         return label[0], "x_propagation"
     if not candidate.exception or label[0].startswith("uvm_"):
         return label
-    if candidate.pattern.id.startswith("python.assert") or label[1] in {"assertion_fail", "scoreboard_fail"}:
+    if candidate.pattern.id.startswith(ASSERTIONS) or label[1] in {"assertion_fail", "scoreboard_fail"}:
         label = _assertion(finding, label)
     if finding.phase in {"setup", "teardown"} and label[0] == "python_error":
         return "python_error", "fixture_error"

@@ -25,6 +25,7 @@ from pytest_dvwiki.records.sides import (
     side_of,
     side_of_fix,
 )
+from pytest_dvwiki.triage.label import ASSERTIONS
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -142,7 +143,7 @@ def judge(
         frame: The user's innermost frame, if there is a traceback.
         subtypes: The taxonomy with its priors.
         sources: The known files of the build.
-        python_bench: Whether the testbench is in Python, so that HDL files are part of the design.
+        python_bench: Whether a testbench in Python ran the simulation, so that HDL files are part of the design.
         known: The same cause in the archive.
         decided: How many other causes of the same pattern people assigned to each origin.
     """
@@ -158,6 +159,9 @@ def judge(
         clue = undecided("empty queue")
     elif python_bench and pattern is not None and pattern.id == _OWN and frame and frame.source.startswith("raise "):
         clue = undecided("check")
+    elif python_bench and error_class == "python_error" and _is_check(failure_subtype, pattern):
+        # The pytest test itself checked what its simulation gave.
+        clue = undecided(_KINDS.get(pattern.failure_subtype, "check") if pattern is not None else "check")
     elif error_class == "python_error":
         where = f", raised in {frame.file}, {frame.function or 'at its top level'}" if frame else ""
         kind = "python values" if failure_subtype in _OF_VALUES else "python"
@@ -171,6 +175,12 @@ def judge(
         *_of_pattern(pattern, decided or {}),
         *_of_cause(known, sources, names_its_cause=clue is None or clue.kind not in _ANY),
     )
+
+
+def _is_check(failure_subtype: str, pattern: Pattern | None) -> bool:
+    """Return whether a Python error is a failed assertion of a test."""
+    is_assertion = pattern is not None and pattern.id.startswith(ASSERTIONS) and failure_subtype != "fixture_error"
+    return failure_subtype == "assertion_error" or is_assertion
 
 
 def _names_its_sender(pattern: Pattern | None) -> bool:

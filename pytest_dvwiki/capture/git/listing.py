@@ -153,7 +153,7 @@ class Listing:
         """Return the lines of the commits that change no code read by the failing simulation.
 
         Files that may have been read, such as data files, and files missing in the failing run are treated as read. The
-        result is empty if it would include all commits. It is also empty if the reads are known, but no commit and no
+        result is empty if it would include all commits, or the reads are unknown. It is also empty if no commit and no
         edit changes the code of a file in `known`.
 
         Args:
@@ -165,7 +165,7 @@ class Listing:
         comments = self._only_comments([name for name in self.files if name not in unread])
         code = {each.line: each.touched.keys() - unread - comments.get(each.name, set()) for each in self.commits}
         changed = (*code.values(), {*edited})
-        is_known = not self._reads or any(not names.isdisjoint(known) for names in changed)
+        is_known = bool(self._reads) and any(not names.isdisjoint(known) for names in changed)
         found = {line for line, names in code.items() if not names}
         return found if is_known and len(found) < len(code) else set()
 

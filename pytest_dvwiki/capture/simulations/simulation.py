@@ -21,7 +21,7 @@ from pytest_dvwiki.capture.simulations.failures_of_items import (
 from pytest_dvwiki.capture.simulations.failures_of_tests import failure_of, refused_test
 from pytest_dvwiki.capture.simulations.noise import NO_ERRORS
 from pytest_dvwiki.capture.simulations.simulation_run import SimulationRun
-from pytest_dvwiki.model import Axes, Failure, Result, Simulator
+from pytest_dvwiki.model import Axes, Command, Failure, Result, Simulator
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -60,6 +60,8 @@ class Simulation(Struct, frozen=True, kw_only=True):
     """Exception that ended the item, such as 'SystemExit: 1'; empty if the item passed."""
     longrepr: str = ""
     """pytest's own report of the item's failure."""
+    item_failed_later: bool = False
+    """Whether the item failed after this simulation, which may have ended well."""
     cut_short: bool = False
     """Whether the process that ran the item was killed before the item ended."""
     strict_logs: bool = False
@@ -100,14 +102,18 @@ class SimulationOutcome(Struct, frozen=True, kw_only=True):
     """One result for each cocotb test that ended, including failed tests; none for the item itself."""
     simulator: Simulator | None = None
     config: str | None = None
+    seed: str | None = None
+    """The seed of the whole simulation; None if it is unknown or its tests had several."""
+    command: Command | None = None
+    """Reruns the item with this seed; None unless the simulation or its item failed."""
     axes: Axes = field(default_factory=Axes)
     """Versions of Python and cocotb in the simulation's log."""
     reads: tuple[str, ...] = ()
-    """Files that the simulation read; empty unless the simulation failed."""
+    """Files that the simulation read; empty unless it or its item failed."""
     directed: bool = False
-    """Whether it is known that no random number of the failed simulation depends on the seed."""
+    """Whether it is known that no random number of a simulation with `reads` depends on the seed."""
     unseeded: str = ""
-    """File that draws stimulus of the failed simulation without the seed."""
+    """File that draws stimulus of a simulation with `reads` without the seed."""
     noise_errors: int = 0
     """Number of error lines in passed tests or, if there are no tests, in the whole item."""
     refused: tuple[Failure, ...] = ()
@@ -132,12 +138,16 @@ def _outcome(run: SimulationRun) -> SimulationOutcome:
         failures.append(item_failure(run))
     errors = {} if failures and not run.tests else _errors(run)
     refused = _refused(run, errors) if run.sim.strict_logs else {}
-    has_failed = bool(failures or run.sim.error)
+    has_failed = bool(failures or run.sim.error or run.sim.item_failed_later)
+    seeds = {run.seed_of(test) for test in run.tests} or {run.seed}
+    seed = next(iter(seeds)) if len(seeds) == 1 else None
     return SimulationOutcome(
         failures=tuple(failures),
         results=tuple(_result_of(run, test, errors, refused) for test in run.tests),
         simulator=run.simulator,
         config=run.setup.config,
+        seed=seed,
+        command=run.item_command(seed) if has_failed else None,
         axes=Axes(python=run.main.python, cocotb=run.main.cocotb),
         reads=run.reads if has_failed else (),
         directed=has_failed and run.directed,

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from msgspec.structs import replace
 
-from pytest_dvwiki.records.kinds import is_deterministic, precedes_simulator
+from pytest_dvwiki.model import Failure
+from pytest_dvwiki.records.kinds import is_deterministic, precedes_simulator, seed_is_unknown
 
 from ..samples import failed, occurrence
 
@@ -58,3 +59,15 @@ def test_an_exception_outside_any_simulation_came_before_it(
 ) -> None:
     cause = occurrence(error_class=error_class, failure_subtype=subtype)
     assert precedes_simulator(cause, replace(failed(), **changes)) == expected
+
+
+@pytest.mark.parametrize(
+    ("ran_simulator", "seed", "directed", "expected"),
+    [(True, None, False, True), (True, "1", False, False), (True, None, True, False), (False, None, False, False)],
+)
+def test_a_test_that_checks_its_simulation_depends_on_its_seed(
+    ran_simulator: bool, seed: str | None, directed: bool, expected: bool
+) -> None:
+    cause = occurrence(error_class="python_error", failure_subtype="assertion_error")
+    failure = Failure(nodeid="t.py::t", ran_simulator=ran_simulator, seeded=ran_simulator, seed=seed, directed=directed)
+    assert seed_is_unknown(cause, failure) == expected

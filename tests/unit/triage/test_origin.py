@@ -491,3 +491,21 @@ def test_a_queue_that_is_empty_tells_nothing_before_one_side_changes() -> None:
 )
 def test_the_missing_module_is_named_by_the_tool(message: str, module: str | None) -> None:
     assert module_in(message) == module
+
+
+@pytest.mark.parametrize(
+    ("pattern", "subtype", "python_bench", "side"),
+    [
+        ("python.assert", "assertion_error", True, "UNKNOWN"),
+        ("python.assert_compared", "assertion_error", True, "UNKNOWN"),
+        ("python.assert_timeout", "runtime_error", True, "UNKNOWN"),
+        ("python.assert", "fixture_error", True, "TB_BUG"),
+        ("python.exception", "runtime_error", True, "TB_BUG"),
+        ("python.assert", "assertion_error", False, "TB_BUG"),
+    ],
+)
+def test_a_check_of_the_test_itself_does_not_show_which_side_is_wrong(
+    pattern: str, subtype: str, python_bench: bool, side: str
+) -> None:
+    found = clues("python_error", subtype, frame=FRAME, pattern=load_registry().get(pattern), python_bench=python_bench)
+    assert conclude(found).type == side
