@@ -403,9 +403,9 @@ def is_fixed_by(state: FixState, commit: str) -> bool:
 
 
 def failed_since(cause: Cause, state: FixState) -> str:
-    """Return when a cause last failed after a fix, in other tests or on other simulators than those of the fix.
+    """Return when a cause last failed after a fix, but only in tests or on simulators that the fix does not cover.
 
-    Return an empty string if it did not, if the fix failed or the cause came back, or if it is in the current run.
+    Empty if it never did, if the fix failed, or if the cause has come back or is present in the current run.
     """
     if cause.history is None or cause.news is not None or state.returned or state.fix.result == "failed":
         return ""

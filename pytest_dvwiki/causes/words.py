@@ -61,7 +61,7 @@ def _recalled(statement: of.AlreadyArchived, style: Style = PLAIN) -> str:
 @text.register
 def _regressed(statement: of.Regressed, style: Style = PLAIN) -> str:  # noqa: ARG001
     why = "its page had been closed" if statement.closed else "its fix had held"
-    return f"came back on {statement.date[:10]}: {why}"
+    return f"came back on {statement.date[:10]} after {why}"
 
 
 @text.register

@@ -48,5 +48,5 @@ def run(args: argparse.Namespace) -> int:
     for reason in done.left:
         print(f"left unchanged: {reason}", file=sys.stderr)
     if not (done.months or done.left):
-        print(f"no month ended more than {args.older_than} days ago")
+        print(f"nothing to roll up: no separate records from months that ended more than {args.older_than} days ago")
     return 1 if done.left else 0

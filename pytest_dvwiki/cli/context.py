@@ -68,7 +68,8 @@ def run(args: argparse.Namespace) -> int:
     kinds = {"--template": args.template, "--log": args.log, "--newest": args.newest}
     chosen = [name for name, value in kinds.items() if value]
     if chosen and (len(chosen) > 1 or args.query or args.test or args.category):
-        raise UsageError(f"{chosen[0]} already selects what to print; remove the query and the other selecting options")
+        others = " or ".join(name for name in kinds if name != chosen[0])
+        raise UsageError(f"{chosen[0]} cannot be combined with a query, --test, --category, {others}")
     if args.log or args.newest:
         print(_failures(args.log, settings, args.budget))
         return 0

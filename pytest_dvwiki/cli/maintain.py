@@ -109,7 +109,7 @@ def _steps(settings: Settings) -> Iterator[str]:
     yield from _compiled(settings)
     compacted = compact(layout, lock_timeout=timeout)
     if compacted.months:
-        yield f"compact: {count(sum(compacted.months.values()), 'record')} of {', '.join(compacted.months)}"
+        yield f"compact: {count(sum(compacted.months.values()), 'record')} from {', '.join(compacted.months)}"
     found = [each for each in lint(layout, "full") if not each.is_warning]
     if found:
         yield f"lint: {count(len(found), 'finding')} for a person to resolve, see `dvwiki lint`"

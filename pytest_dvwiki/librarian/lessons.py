@@ -98,7 +98,7 @@ class Learned(Struct):
 
 
 class SessionLessons(Struct, frozen=True):
-    """The lessons of a session, before they are on pages."""
+    """A session's lessons before they are written to pages."""
 
     text: str
     """The part of the transcript that was read."""

@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from pytest_dvwiki.settings import Settings
 
 MOST_OF_A_TEXT = 1_000_000
-"""Maximum length of a log in a call, in characters."""
+"""Maximum length, in characters, of a log passed as text in a tool call."""
 MOST_OF_A_LOG = 256 << 20
 """Maximum size of a log that is read, in bytes."""
 _BLOCK = 1 << 20

@@ -286,9 +286,9 @@ class FirstBad(Struct, ListedCommits, frozen=True, kw_only=True):
     nodeid: str
     """The test that passed before and fails now."""
     good: str
-    """Commit of the pass, or the last earlier commit that changed sources, if this one did not."""
+    """The commit that passed; if it changed no sources, the last commit before it that did."""
     bad: str
-    """Commit of the failure, or the last earlier commit that changed sources; `good` if there is none between."""
+    """The commit that failed; if it changed no sources, the last commit before it that did, which may be `good`."""
     dirty: bool = False
     """Whether the failing run had uncommitted changes. If so, no commit is reported to have introduced the cause."""
     passed_with: PassSeed = "same"

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from pytest_dvwiki.records.verdicts import Verdicts
 
 FEWEST = 3
-"""Minimum number of distinct words at a position to treat it as a value."""
+"""Minimum number of distinct words at a position for the position to count as a value."""
 _NAME = re.compile(r"(?!(?:V|XZ)$)[A-Za-z_]\w*", re.ASCII)
 _FAULT = re.compile(
     r"(?i)(?:mis)?match(?:es|ed)?|errors?|fail(?:s|ed|ures?|ing)?|checks?|checker|violat(?:ion|ions|ed|es)|wrong|bad"

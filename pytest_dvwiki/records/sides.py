@@ -207,7 +207,8 @@ def of_held_fix(fix: Fix, side: OriginType, reads: Collection[str]) -> str:
     counted = _counted(fix, reads)
     if _side(counted, reads) is None:
         files = few(_restored(fix, counted), 1)
-        return f"a fix that held restored only {SIDES[side]} to its state before the cause appeared: {files}"
+        restored = "a successful fix returned files to their state before the cause appeared"
+        return f"{restored}; the relevant ones are all in {SIDES[side]}: {files}"
     beside = any(file not in counted and not is_prose(file, reads) for file in fix.files)
     of_read = ", of the files that its simulation reads" if beside else ""
     return f"a fix that held for this cause touched only {SIDES[side]}: {few(counted, 1)}{of_read}"

@@ -159,7 +159,10 @@ class Verdicts(Struct, frozen=True, dict=True):
 
     @cached_property
     def groups(self) -> tuple[tuple[str, ...], ...]:
-        """Return the groups of merged causes: first the one seen first, then the others by name."""
+        """Return the groups of merged causes; within each, the cause seen first, then the rest sorted by name.
+
+        Groups that separations reduced to fewer than three causes are left out.
+        """
         groups: list[dict[str, str]] = []
         for merge in (each for one in self.files for each in one.merges):
             group = {member.fingerprint: member.first for member in reversed(merge.members)}

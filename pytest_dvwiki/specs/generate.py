@@ -213,7 +213,9 @@ class SpecGenerator:
         tests = drafts.scenarios(made, work.outline, text)
         for name in drafts.SCENARIOS:
             if name in tests:
-                tested = f"# A test of the check {work.name}; any result under `expected` is accepted.\n"
+                tested = (
+                    f"# A test of the check {work.name}; it passes if the result is one of those under `expected`.\n"
+                )
                 work.write(f"{work.name}_{name}.yaml", tested + yamlio.dump(tests[name]))
             else:
                 _remove_ours(work.folder / f"{work.name}_{name}.yaml")

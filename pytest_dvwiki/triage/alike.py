@@ -50,7 +50,7 @@ class Likeness:
         """Whether an expression may require decimal digits in a hexadecimal number; built-in ones never do."""
         self._known = {number for source in expressions for number in _KNOWN.findall(_bare(source))}
         self._kinds: dict[str, tuple[str, str]] = {}
-        """Caches the kind of each value, and its digits without prefix and leading zeros."""
+        """Caches the kind of each value, and its digits without prefix or leading zeros."""
 
     def key(self, failure: Failure) -> Hashable | None:
         """Return a key that is equal for failures that are alike; None for a failure that must not be compared.
@@ -80,7 +80,7 @@ class Likeness:
         )
 
     def _kind(self, value: str) -> tuple[str, str]:
-        """Return the kind of a value, and its digits without prefix and leading zeros."""
+        """Return the kind of a value, and its digits without prefix or leading zeros."""
         if len(self._kinds) >= _MOST_VALUES:
             self._kinds.clear()
         known = self._kinds[value] = self._kind_of(value), value.removeprefix("0x").lstrip("0").lower()

@@ -371,12 +371,12 @@ def _of_pattern(pattern: Pattern | None, decided: Mapping[OriginType, int]) -> t
 
 def _build(failure_subtype: str, file: str | None, place: OriginType | None, prior: Clue | None) -> Clue | None:
     """Return the clue of a message from a compiler or elaborator."""
+    what = failure_subtype.replace("_", " ")
     if failure_subtype in _MISMATCHES and place == "TB_BUG":
-        return Clue("instance", place, f"{file}, a testbench file, has an instantiation that does not fit", _INSTANCE)
+        return Clue("instance", place, f"{what} in {file}, a testbench file", _INSTANCE)
     if failure_subtype in _MISMATCHES and file is None:
         return undecided("top level")
     if failure_subtype in _MISMATCHES:
-        what = failure_subtype.replace("_", " ")
         return Clue("mismatch", "RTL_BUG", f"{what} in {file}, which is not a testbench file")
     if place is not None and failure_subtype not in _BUILD:
         kind = "design" if place == "RTL_BUG" else "testbench"

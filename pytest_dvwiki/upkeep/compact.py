@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 
 from pytest_dvwiki import reading, runs
+from pytest_dvwiki.model.sentences import count
 from pytest_dvwiki.records import store
 from pytest_dvwiki.records.codec import RecordError
 from pytest_dvwiki.records.disk import explained, replace
@@ -59,7 +60,7 @@ def compact(
         for folder in _months_before(layout.tasks, limit):
             _roll_up(folder, layout.tasks, result)
         if result.months:
-            months = ", ".join(f"{count} records of {month}" for month, count in result.months.items())
+            months = ", ".join(f"{count(number, 'record')} from {month}" for month, number in result.months.items())
             add_to_log(layout, "build", f"rolled up {months}")
     return result
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 _INDEXED = re.compile(r"^\| \[[^\]]*\]\(([^)]+\.md)\)", re.MULTILINE)
 _ROW = re.compile(r"\| \[[^\]]*\]\((?P<file>[^)]+\.md)\) \| (?P<cells>.*) \|")
 _PEOPLES_COLUMNS = {"bugs": {0, 1, 4}, "patterns": set[int](), "coverage": {0, 1, 2}, "specs": {0, 1}, "topics": {0, 1}}
-"""Maps each category to the table columns with values that people edit; column 0 follows the page name."""
+"""Maps each category to the table columns whose values people edit; column 0 is the one after the page name."""
 
 
 def check_index(wiki: Path, page_cache: PageCache) -> Iterator[Finding]:

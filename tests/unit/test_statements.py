@@ -262,4 +262,4 @@ def test_nobody_is_said_to_have_closed_a_page_where_an_older_fix_had_held() -> N
     ):
         cause = known_causes.cause(*fixes, regressed=back)
         (said,) = [text(each) for each in statements(cause) if isinstance(each, Regressed)]
-        assert said == f"came back on 2026-11-22: {reason}"
+        assert said == f"came back on 2026-11-22 after {reason}"

@@ -410,7 +410,7 @@ def _files_in(patch: str) -> Iterator[tuple[str, list[str]]]:
 
 
 def _code(hunk: str, side: str, suffix: str) -> list[str]:
-    """Return the lines of one side of a hunk, without comments and insignificant white space."""
+    """Return the lines of one side of a hunk, without comments or insignificant white space."""
     lines = [line for line in hunk.split("\n") if line[:1] == side and line[1:].strip()]
     comment = _COMMENT.get(suffix)
     code = [line[1:] for line in lines if comment is None or not comment.match(line, 1)]

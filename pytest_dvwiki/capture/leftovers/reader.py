@@ -99,7 +99,7 @@ def _later(logs: RunLogs, run: Leftovers) -> dict[Path, Artefact]:
     """Return the logs of later runs that ran no test, by path; add a note for each results file that is older."""
     pairs = logs.later()
     run.notes += (
-        f"{artefact.shown}: from an earlier run than {log.shown}, which ran no test" for artefact, log in pairs
+        f"{artefact.shown}: from an earlier run; the run that wrote {log.shown} ran no tests" for artefact, log in pairs
     )
     return {log.path: log for _, log in pairs if not log.only_beside}
 

@@ -1,7 +1,11 @@
 """The Makefile that ran a simulation, determined from the log, the results file and the project's Makefiles.
 
-A Makefile near a log need not have run the simulation. A command is printed only if there is evidence that it did: make
-logged the Makefile's folder, or the Makefile sets the module or top of the simulation.
+A Makefile near a log need not have run the simulation. A command is printed only if there is evidence that the Makefile
+ran: make logged its folder, or it sets the simulation's module or top. Failing these, it must be next to the results,
+set no other module or top, and meet one of these conditions:
+
+- It invokes cocotb, or includes a file with a variable in its name.
+- The log shows make stopping in it, or running one of its recipes.
 """
 
 from __future__ import annotations

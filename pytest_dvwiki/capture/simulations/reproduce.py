@@ -103,7 +103,7 @@ class Call(Struct, frozen=True, kw_only=True):
     """Program with its options, but without tests."""
     variables: dict[str, str] = field(default_factory=dict)
     environment: dict[str, str] = field(default_factory=dict)
-    """Other variables of the session; a command includes those that the test's files read."""
+    """Further environment variables of the session; a rerun command sets only those that the test's files read."""
     folder: str = "."
     """Working directory, relative to the top of the repository or, without a repository, to the workspace root."""
     in_repository: bool = True

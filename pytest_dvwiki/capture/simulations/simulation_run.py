@@ -84,7 +84,7 @@ class SimulationRun:
 
     @functools.cached_property
     def directed(self) -> bool:
-        """Return whether it is known that no random number of the simulation depends on the seed."""
+        """Return whether the simulation is known not to use the seed for any random number."""
         from pytest_dvwiki.capture.simulations.directed import draws_nothing  # noqa: PLC0415  # only for failures
 
         sim = self.sim

@@ -32,7 +32,7 @@ _OTHERS = 5
 def section(
     history: CauseHistory, stated: Sequence[tuple[Statement, str]], page_of: Callable[[str], str | None]
 ) -> str:
-    """Return the content of the section Fixes.
+    """Return the content of the Fixes section.
 
     Args:
         history: The history of the cause, from the records.

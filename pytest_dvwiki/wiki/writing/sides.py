@@ -24,15 +24,15 @@ _BASE_OURS_THEIRS = (1, 2, 3)
 def merged(wiki: Path, path: str) -> bytes | None:
     """Return a page with people's text from both sides of an unfinished merge.
 
-    dvwiki's keys come from one side, and the region is empty. Conflicts are left only where both sides changed the same
-    lines.
+    dvwiki's own keys are taken from our side; the generated region is left empty. Conflicts remain only where both
+    sides changed the same lines.
 
     Args:
         wiki: The wiki's folder.
         path: A page, relative to the wiki.
 
     Returns:
-        The page; None if all sides have the current layout, or if git cannot merge them.
+        The page; None if no conversion is needed, or if the page cannot be converted or merged.
     """
     found = [output(wiki, "show", f":{number}:./{path}") for number in _BASE_OURS_THEIRS]
     versions = [data for data in found if data is not None]

@@ -348,7 +348,10 @@ def test_context_fills_a_template(place: Layout, tmp_path: Path, capsys: pytest.
     [
         (["--template", "absent.md"], "--template absent.md: cannot be read: No such file or directory"),
         (["--template", "latin.md"], "--template latin.md: not UTF-8 (byte 0); save it as UTF-8"),
-        (["--template", "latin.md", "fifo"], "--template already selects what to print"),
+        (
+            ["--template", "latin.md", "fifo"],
+            "--template cannot be combined with a query, --test, --category, --log or --newest",
+        ),
     ],
 )
 def test_a_template_that_cannot_be_used_is_a_mistake(

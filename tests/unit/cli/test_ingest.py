@@ -359,7 +359,7 @@ def test_a_log_that_ends_before_its_tests_is_not_hidden_by_the_results_file_of_t
     assert len(readings) == 1
     (cause,) = written(project)[0]["occurrences"]
     assert (cause["error_class"], cause["failure_subtype"]) == ("compile_error", "syntax_error")
-    assert "results.xml: from an earlier run than sim.log, which ran no test" in capsys.readouterr().err
+    assert "results.xml: from an earlier run; the run that wrote sim.log ran no tests" in capsys.readouterr().err
 
 
 def test_such_a_log_that_nobody_asked_for_is_left_to_be_archived(project: Path) -> None:

@@ -61,7 +61,7 @@ def test_all_is_one_commit_and_the_second_time_nothing_happens(
     steps = [line.partition(":")[0] for line in out[:-1]]
     assert steps == ["drift", "compact", "lint", "llms.txt"]
     assert out[0].startswith("drift: bugs/RTL_20261121_")
-    assert out[1] == "compact: 2 records of 2026/01"
+    assert out[1] == "compact: 2 records from 2026/01"
     assert out[-1].startswith("committed ")
     assert state(place) == before
     assert git(place, "rev-parse", "dvwiki/maintain^") == before[0]

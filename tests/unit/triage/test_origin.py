@@ -209,7 +209,9 @@ def test_a_fix_of_both_sides_decides_by_the_files_that_it_restored() -> None:
     fix = Fix(text="", result="held", files=files, file_count=2, restored=files[:1])
     assert side_of_fix(fix, reads) == "RTL_BUG"
     said = of_held_fix(fix, "RTL_BUG", reads)
-    assert said.endswith("restored only the design to its state before the cause appeared: rtl/fifo.vhd")
+    assert said.endswith(
+        "returned files to their state before the cause appeared; the relevant ones are all in the design: rtl/fifo.vhd"
+    )
     assert side_of_fix(replace(fix, restored=files), reads) is None
     assert side_of_fix(replace(fix, restored=()), reads) is None
 

@@ -100,6 +100,8 @@ def test_who_was_killed_in_between_leaves_nothing_that_counts_twice(project: Pat
 
 def test_the_command_says_what_it_did(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["compact", "--root", str(project), "--older-than", "36500"]) == 0
-    assert capsys.readouterr().out == "no month ended more than 36500 days ago\n"
+    assert capsys.readouterr().out == (
+        "nothing to roll up: no separate records from months that ended more than 36500 days ago\n"
+    )
     assert main(["compact", "--root", str(project), "--older-than", "-1"]) == 2
     assert "cannot be negative" in capsys.readouterr().err

@@ -53,7 +53,7 @@ def test_a_closed_bug_that_came_back_is_listed_as_regressed(place: Layout) -> No
     archive(place, record(30, occurrence(), regressed=(CAUSE,)))
     assert shown(place) == "regressed"
     assert (keys(place)["status"], keys(place)["regressed"]) == ("closed", "2026-11-22")
-    assert "- Came back on 2026-11-22: its page had been closed.\n" in bug(place).read_text("utf-8")
+    assert "- Came back on 2026-11-22 after its page had been closed.\n" in bug(place).read_text("utf-8")
 
 
 def test_a_run_that_did_not_see_it_as_a_return_says_nothing(place: Layout) -> None:
@@ -89,7 +89,7 @@ def test_the_return_after_a_fix_that_held_needs_no_closing(place: Layout) -> Non
     assert shown(place) == "open"
     assert keys(place)["regressed"] == "2026-11-22"
     assert "| held, returned 2026-11-22 |" in (place.wiki / "patterns" / "scoreboard_fail.md").read_text("utf-8")
-    assert "- Came back on 2026-11-22: its fix had held.\n" in told
+    assert "- Came back on 2026-11-22 after its fix had held.\n" in told
     fixed = "- Fixed by `0000000` fifo: reset the read pointer, 2026-11-21, held 1 day, back since 2026-11-22. (source"
     assert fixed in told
 

@@ -493,7 +493,7 @@ def test_an_import_error_is_not_hidden_by_the_results_file_of_an_earlier_run(
     run = read(tmp_path, "results.xml", given="now.log")
     assert [one.message for one in run.failures if one.nodeid == "."] == ["No module named 'absent'"]
     assert outcomes(run)["."] == "failed"
-    assert run.notes == ["results.xml: from an earlier run than now.log, which ran no test"]
+    assert run.notes == ["results.xml: from an earlier run; the run that wrote now.log ran no tests"]
 
 
 @pytest.mark.parametrize("where", ["first", "last"])
