@@ -72,6 +72,11 @@ class Fix(Struct, ListedCommits, frozen=True, kw_only=True):
     """Whether the sources contained the fix when the cause returned; None if unknown or if nothing else had changed."""
 
     @property
+    def is_instructive(self) -> bool:
+        """Return whether a fix may help with another cause: git alone shows more than that edits were dropped."""
+        return self.by != "git" or (not self.note and bool(self.files or self.log))
+
+    @property
     def by_chance(self) -> bool:
         """Return whether the cause returned, its earlier passes may have been chance, and nobody stated the fix."""
         return self.by == "git" and self.result == "failed" and not self.counts

@@ -43,8 +43,12 @@ class SubtypeHistory(Struct, frozen=True, kw_only=True):
 
     @property
     def held_fix(self) -> Fix | None:
-        """Return the newest fix that held, preferably one whose cause has not returned."""
-        held = [fix for cause, fix, _ in self.fixes if fix.result == "held" and not is_reported(cause, fix)]
+        """Return the newest fix that held and is instructive, preferably one whose cause has not returned."""
+        held = [
+            fix
+            for cause, fix, _ in self.fixes
+            if fix.result == "held" and fix.is_instructive and not is_reported(cause, fix)
+        ]
         return min(held, key=lambda fix: fix.returned is not None, default=None)
 
 

@@ -122,6 +122,16 @@ def test_a_fix_that_held_for_one_cause_is_told_of_others_of_its_kind_that_no_see
     assert told in context(place, test="other", category="bugs")
 
 
+def test_dropped_edits_are_no_advice_for_other_causes(place: Layout) -> None:
+    kind = {"error_class": "compile_error", "failure_subtype": "missing_timescale", "pattern": None}
+    lacking = occurrence("d" * 12, primary="no time scale in a.v", tests=(failed("first"),), **kind)
+    archive(place, record(3, lacking))
+    done = {"fingerprint": "d" * 12, "text": "dropping the uncommitted changes in a.v", "by": "git"}
+    archive(place, passing(4, "d" * 12, nodeid="first", fixes=(done,)))
+    archive(place, record(5, occurrence("e" * 12, primary="no time scale in b.v", tests=(failed("other"),), **kind)))
+    assert "held for another" not in context(place, test="other", category="bugs")
+
+
 def test_a_fix_that_held_for_one_check_says_nothing_of_another(place: Layout) -> None:
     archive(place, passing(3))
     archive(place, record(4, occurrence("e" * 12, primary="another scoreboard", tests=(failed("other"),))))
