@@ -73,6 +73,9 @@ def known_or_new(
         has_seed = any(test.seed_unknown or test.stimulus_seed for test in occurrence.tests)
         if keeps_fix is not False and has_seed and not is_deterministic(occurrence):
             onset = replace(onset, fixed_after=None, passes_to_hold={} if keeps_fix else onset.passes_to_hold)
+            if keeps_fix and _is_still_fixed(occurrence, history):
+                # The record of this run will say that the fix is in place: its range begins anew, as in later runs.
+                onset = Onset(comes_and_goes=onset.comes_and_goes)
         if onset.fixed_after and onset.failed.isdisjoint(test.nodeid for test in occurrence.tests):
             # Since the fix, only other tests have failed: due to another fault, or to other commits.
             onset = replace(onset, commit=None, first_bad=None)
@@ -82,6 +85,12 @@ def known_or_new(
         if found is not None and is_new:
             news.append(found)
     return known, tuple(news)
+
+
+def _is_still_fixed(occurrence: Occurrence, history: History) -> bool:
+    """Return whether a cause has a fix, and no run on record shows that it came back after that."""
+    known = history.cause(occurrence.fingerprint)
+    return known is not None and bool(known.states) and known.states[-1].returned is None
 
 
 def _of_failure(
