@@ -15,8 +15,8 @@ WORKERS ?= $(shell n=$$(nproc 2>/dev/null || echo 2); echo $$((n > 8 ? 9 : n + 1
 MEMORY := $(shell free=$$(df --output=avail /dev/shm 2>/dev/null | tail -1); test $${free:-0} -gt 6000000 && echo /dev/shm)
 
 ACTIVATE := export PATH="$$(cd "$(VENV)/bin" && pwd):$$PATH"
-# Creates a folder for temporary files that is removed at the end.
-IN_MEMORY := export TMPDIR="$$(mktemp -d $(if $(MEMORY),-p $(MEMORY)))"; trap 'rm -rf "$$TMPDIR"' EXIT;
+# Creates a folder for temporary files that is removed at the end; some tests run as another user, who has to reach it.
+IN_MEMORY := export TMPDIR="$$(mktemp -d $(if $(MEMORY),-p $(MEMORY)))"; chmod 755 "$$TMPDIR"; trap 'rm -rf "$$TMPDIR"' EXIT;
 
 .PHONY: help
 help: ## show these lines

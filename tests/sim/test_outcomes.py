@@ -21,9 +21,9 @@ pytestmark = pytest.mark.sim
 
 MAIN = {"runner": ("default", "no_capture")}
 """Sessions and modes that `make test` runs; it runs other sessions in their first mode. `make outcomes` runs all."""
-LEFT_OUT = ("ghdl_", "verilator_", "cocotb_test_", "runner_thread")
+LEFT_OUT = ("ghdl_", "verilator", "cocotb_test_", "runner_thread")
 """Slow sessions with the same results as others on Icarus; only `make outcomes` runs them."""
-NOT_COMPARED = ("verilator", "ghdl", "cocotb_test", "native_timeout")
+NOT_COMPARED = ("verilator", "ghdl", "cocotb_test", "native_timeout", "runner_timeout")
 """Slow sessions that are not run a second time without the plugin."""
 
 

@@ -173,9 +173,8 @@ def test_the_keyboard_reaches_the_content_first(tab: Tab) -> None:
     assert page.evaluate("document.activeElement.closest('main') !== null")
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("width", [1280, 360])
-def test_nobody_is_shut_out(browser: Any, site: Path, scheme: str, width: int) -> None:
+@pytest.mark.parametrize(("width", "scheme"), [(1280, "light"), (360, "dark")])
+def test_nobody_is_shut_out(browser: Any, site: Path, width: int, scheme: str) -> None:
     bug = next((site / "wiki" / "bugs").glob("[A-Z]*.html")).relative_to(site).as_posix()
     paths = ["index.html", "tests.html", "causes.html", f"causes/{CAUSE}.html", "runs/2026-11.html", bug]
     with browser.new_context(viewport={"width": width, "height": 800}, color_scheme=scheme) as context:

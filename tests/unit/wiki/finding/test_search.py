@@ -25,7 +25,7 @@ CAUSES = (
     occurrence("c" * 12, failure_subtype="protocol_violation", primary="AXI SLVERR on back_pressure of axiBurstLen"),
 )
 PROBES = {
-    "timescale": "bugs/",
+    "timescale": "patterns/missing_timescale.md",
     "missing_timescale": "patterns/missing_timescale.md",
     "SLVERR boundary": "bugs/",
     "back pressure AXI": "bugs/",
