@@ -16,7 +16,7 @@ MEMORY := $(shell free=$$(df --output=avail /dev/shm 2>/dev/null | tail -1); tes
 
 ACTIVATE := export PATH="$$(cd "$(VENV)/bin" && pwd):$$PATH"
 # Creates a folder for temporary files that is removed at the end; some tests run as another user, who has to reach it.
-IN_MEMORY := export TMPDIR="$$(mktemp -d $(if $(MEMORY),-p $(MEMORY)))"; chmod 755 "$$TMPDIR"; trap 'rm -rf "$$TMPDIR"' EXIT;
+TEMPORARY := export TMPDIR="$$(mktemp -d $(if $(MEMORY),-p $(MEMORY)))"; chmod 755 "$$TMPDIR"; trap 'rm -rf "$$TMPDIR"' EXIT;
 
 .PHONY: help
 help: ## show these lines
@@ -28,7 +28,7 @@ demo: tools env ## run a regression with faults, day by day: new, known, fixed, 
 
 .PHONY: test
 test: tools env ## run the tests
-	@$(ACTIVATE); $(IN_MEMORY) python -m pytest -n $(WORKERS) -m 'not further_mode'
+	@$(ACTIVATE); $(TEMPORARY) python -m pytest -n $(WORKERS) -m 'not further_mode'
 
 .PHONY: coverage
 coverage: tools env ## run the tests with a report of line coverage

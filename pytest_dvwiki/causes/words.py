@@ -190,7 +190,7 @@ def _came(statement: of.Came, style: Style = PLAIN) -> str:
         for tests in (found.passed_after, found.maybe_newer)
     )
     later = f"; but {others} passed after that, so their fault is newer" if others else ""
-    later += f"; but {joined} passed after that with another seed: maybe another fault" if joined else ""
+    later += f"; but {joined} passed after that: either chance, or their fault is newer" if joined else ""
     if found.log_count == 1:
         return f"came with {named}{f' ({files}{more})' if files else ''}{owners}{later}"
     if not found.log_count:

@@ -126,8 +126,8 @@ class Vcs(Struct, frozen=True, kw_only=True):
     """Hash of the uncommitted changes as 12 hex digits; None if they could not be read."""
     edited: tuple[str, ...] = ()
     """All files with uncommitted changes, relative to the repository's top; empty if unknown or too many."""
-    sources: str | None = None
-    """The last commit that changed sources, if later ones up to `commit` only archived runs; else None."""
+    source_commit: str | None = None
+    """The last commit that changed sources, if `commit` did not, as when it archives a run; else None."""
 
 
 class RunId(Struct, frozen=True, kw_only=True):
@@ -307,7 +307,7 @@ class FirstBad(Struct, ListedCommits, frozen=True, kw_only=True):
     passed_after: tuple[str, ...] = ()
     """Tests with this cause that passed with the failing seed after the range, so a later change broke them."""
     maybe_newer: tuple[str, ...] = ()
-    """Tests that passed after the range, with another seed, before they failed with this cause for the first time."""
+    """Tests that passed after the range, maybe by chance, before they failed with this cause for the first time."""
 
     @property
     def is_certain(self) -> bool:

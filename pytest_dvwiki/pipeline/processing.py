@@ -85,7 +85,7 @@ def _processed(run: Run, services: Services) -> Archived:
         replace(run, results=with_waived(run, judged.verdicts, judged.waived)),
         tuple(cause.occurrence for cause in causes),
         services.classifier,
-        vcs=repository.with_sources(vcs),
+        vcs=repository.with_source_commit(vcs),
         waived=judged.waived,
         passed_again=again,
         fixes=tuple(

@@ -420,15 +420,16 @@ def _first_commit(archive: Archive, fingerprints: Sequence[str], asked: Mapping[
 
     The files that the newest failing simulation read stand for those of the earlier ones.
     """
-    newest = archive.newest_occurrence(fingerprints)
-    reads = newest.reads if newest is not None else ()
     rows = archive.db.execute(
         "SELECT r.vcs_commit, r.dirty, r.edited FROM occurrences o JOIN runs r ON r.id = o.run"
         " WHERE o.fingerprint IN (SELECT value FROM json_each(:causes)) AND NOT o.without_fix AND o.moment > :passed"
         " AND r.vcs_commit IS NOT NULL AND (NOT r.dirty OR r.edited != '[]') ORDER BY o.moment",
         asked,
     )
+    newest: Occurrence | None = None
     for commit, dirty, edited in rows:
+        newest = archive.newest_occurrence(fingerprints) if dirty and newest is None else newest
+        reads = newest.reads if newest is not None else ()
         if not dirty or all(is_unread(name, reads) or is_prose(name, reads) for name in TEXTS.decode(edited)):
             return str(commit)
     return None

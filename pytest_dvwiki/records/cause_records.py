@@ -88,7 +88,7 @@ class CauseRecords:
         If a cause occurs with some sources, any earlier pass with these sources did not prove its absence.
         """
         row = self._db.execute(
-            "SELECT MIN(e.moment) FROM runs r JOIN runs e ON e.sources = r.sources AND e.moment <= r.moment"
+            "SELECT MIN(e.moment) FROM runs r JOIN runs e ON e.source_commit = r.source_commit AND e.moment <= r.moment"
             " AND (NOT r.dirty AND NOT e.dirty OR r.dirty AND e.dirty AND e.changes = r.changes) WHERE r.moment = ?",
             (moment,),
         ).fetchone()
@@ -148,7 +148,9 @@ class CauseRecords:
 
     def _have_other_sources(self, one: str, other: str) -> bool:
         """Return whether two runs are known to differ in their commits or uncommitted changes."""
-        rows = self._db.execute("SELECT sources, changes FROM runs WHERE moment IN (?, ?)", (one, other)).fetchall()
+        rows = self._db.execute(
+            "SELECT source_commit, changes FROM runs WHERE moment IN (?, ?)", (one, other)
+        ).fetchall()
         return len(set(rows)) > 1 and all(commit for commit, _ in rows)
 
     def is_back(self, moment: str, tests: Sequence[Target], failing: Sequence[Target]) -> bool:
@@ -309,7 +311,7 @@ class CauseRecords:
         if len(moments) < FEWEST_RUNS:
             return False
         rows = self._db.execute(
-            "SELECT DISTINCT course FROM occurrences WHERE fingerprint IN (SELECT value FROM json_each(?))"
+            "SELECT DISTINCT values_hash FROM occurrences WHERE fingerprint IN (SELECT value FROM json_each(?))"
             " AND moment IN (SELECT value FROM json_each(?)) LIMIT 2",
             (json_list(self._causes), json_list(moments)),
         ).fetchall()

@@ -43,7 +43,7 @@ def encode(record: RunRecord) -> bytes:
     _drop_empty(occurrences, "reproduce", "quickest", "unseeded", "title", "spec_section", "owner")
     _drop_empty((*tests, *(attempt for test in values["other"] for attempt in test["attempts"])), "directed")
     _drop_empty(values["first_bad"], "unread_count", "maybe_newer")
-    _drop_empty([values["vcs"]], "sources")
+    _drop_empty([values["vcs"]], "source_commit")
     _drop_empty(values["suites"], "seeds")
     for key in ("sources", "fixes", "coverage"):
         values[key] = [{k: v for k, v in row.items() if v is not None or k == "priority"} for row in values[key]]

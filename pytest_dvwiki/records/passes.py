@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 LOOKED_BACK = 50
 """Number of newest runs in which a test's last pass is looked for, or its failure rate computed."""
-_RUN = "r.moment, r.task_id, r.branch, r.sources || CASE WHEN NOT r.dirty THEN '' ELSE r.changes END"
+_RUN = "r.moment, r.task_id, r.branch, r.source_commit || CASE WHEN NOT r.dirty THEN '' ELSE r.changes END"
 """Sort key, id, branch and sources of a run; the sources are NULL if the uncommitted changes are unknown."""
 
 

@@ -20,10 +20,10 @@ CREATE TABLE files (
 CREATE INDEX files_with_problem ON files (folder, name) WHERE problem != '';
 CREATE TABLE runs (
   id INTEGER PRIMARY KEY, moment TEXT UNIQUE, task_id TEXT UNIQUE, finished TEXT, vcs_commit TEXT, branch TEXT,
-  sources TEXT, dirty INTEGER, changes TEXT, edited TEXT, simulators TEXT, run_id TEXT, totals TEXT,
+  source_commit TEXT, dirty INTEGER, changes TEXT, edited TEXT, simulators TEXT, run_id TEXT, totals TEXT,
   axes TEXT);
 CREATE INDEX runs_by_commit ON runs (vcs_commit, moment);
-CREATE INDEX runs_by_sources ON runs (sources, moment);
+CREATE INDEX runs_by_source_commit ON runs (source_commit, moment);
 CREATE TABLE suites (
   run INTEGER, moment TEXT, simulator TEXT, config TEXT, seed TEXT, marks TEXT, suite TEXT,
   PRIMARY KEY (run, simulator, config, suite)) WITHOUT ROWID;
@@ -35,7 +35,7 @@ CREATE INDEX places_by_file ON places (file);
 CREATE TABLE occurrences (
   fingerprint TEXT, moment TEXT, run INTEGER, subtype TEXT, error_class TEXT, pattern TEXT, tests INTEGER, names TEXT,
   seeds TEXT, without_fix INTEGER, regressed INTEGER, deterministic INTEGER, seconds REAL, unseeded INTEGER,
-  origin TEXT, part INTEGER, course TEXT,
+  origin TEXT, part INTEGER, values_hash TEXT,
   PRIMARY KEY (fingerprint, moment)) WITHOUT ROWID;
 CREATE INDEX occurrences_by_subtype ON occurrences (subtype, moment);
 CREATE INDEX occurrences_by_label ON occurrences (subtype, pattern, moment);

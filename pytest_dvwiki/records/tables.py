@@ -110,15 +110,15 @@ def insert(db: sqlite3.Connection, record: RunRecord, file: int, stored: RunReco
 def _insert_run(db: sqlite3.Connection, record: RunRecord, moment: str) -> int:
     simulators = [f"{item.name} {item.version}" if item.version else item.name for item in record.simulators]
     cursor = db.execute(
-        "INSERT INTO runs (moment, task_id, finished, vcs_commit, branch, sources, dirty, changes, edited, simulators,"
-        " run_id, totals, axes) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        "INSERT INTO runs (moment, task_id, finished, vcs_commit, branch, source_commit, dirty, changes, edited,"
+        " simulators, run_id, totals, axes) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
         (
             moment,
             record.task_id,
             record.finished,
             record.vcs.commit,
             record.vcs.branch,
-            record.vcs.sources or record.vcs.commit,
+            record.vcs.source_commit or record.vcs.commit,
             record.vcs.dirty,
             record.vcs.changes,
             json.dumps(record.vcs.edited),
@@ -295,7 +295,7 @@ def _insert_occurrence(
             occurrence.unseeded is not None,
             occurrence.origin.type,
             part,
-            _course(occurrence),
+            _values_hash(occurrence),
         ),
     )
     db.executemany(
@@ -311,7 +311,7 @@ def _insert_occurrence(
         _keep_newest(db, occurrence, moment, names)
 
 
-def _course(occurrence: Occurrence) -> str | None:
+def _values_hash(occurrence: Occurrence) -> str | None:
     """Return a hash of a cause's message, with its values, and of the simulation times at which its tests failed.
 
     If it is the same with several seeds, the seed hardly matters. None if a time is unknown, or for a timeout, whose

@@ -161,11 +161,13 @@ class Listing:
             absent: git's letter for files that the failing run lacked: `A` or `D`.
             edited: Files with uncommitted changes.
         """
+        if not self._reads:
+            return set()
         unread = self._unread_files - {*known} - self.changed(absent) - self._special
         comments = self._only_comments([name for name in self.files if name not in unread])
         code = {each.line: each.touched.keys() - unread - comments.get(each.name, set()) for each in self.commits}
         changed = (*code.values(), {*edited})
-        is_known = bool(self._reads) and any(not names.isdisjoint(known) for names in changed)
+        is_known = any(not names.isdisjoint(known) for names in changed)
         found = {line for line, names in code.items() if not names}
         return found if is_known and len(found) < len(code) else set()
 

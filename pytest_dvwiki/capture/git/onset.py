@@ -73,7 +73,7 @@ def known_or_new(
         has_seed = any(test.seed_unknown or test.stimulus_seed for test in occurrence.tests)
         if keeps_fix is not False and has_seed and not is_deterministic(occurrence):
             onset = replace(onset, fixed_after=None, passes_to_hold={} if keeps_fix else onset.passes_to_hold)
-            if keeps_fix and _is_still_fixed(occurrence, history):
+            if keeps_fix and _was_fixed(occurrence, history):
                 # The record of this run will say that the fix is in place: its range begins anew, as in later runs.
                 onset = Onset(comes_and_goes=onset.comes_and_goes)
         if onset.fixed_after and onset.failed.isdisjoint(test.nodeid for test in occurrence.tests):
@@ -87,7 +87,7 @@ def known_or_new(
     return known, tuple(news)
 
 
-def _is_still_fixed(occurrence: Occurrence, history: History) -> bool:
+def _was_fixed(occurrence: Occurrence, history: History) -> bool:
     """Return whether a cause has a fix, and no run on record shows that it came back after that."""
     known = history.cause(occurrence.fingerprint)
     return known is not None and bool(known.states) and known.states[-1].returned is None
@@ -156,8 +156,8 @@ def _with_passes(
 ) -> tuple[FirstBad | None, bool]:
     """Return a known range with the failing tests that passed after it, and whether one of them is new.
 
-    Tests that fail with the cause for the first time, and are no parametrizations of those that failed before, may have
-    another fault if they passed after the range, with whatever seed.
+    If a pass is no proof, its test is named only if neither it nor another parametrization of it failed with the cause
+    before.
     """
     if known is None or not known.is_certain or onset.comes_and_goes:
         return known, False
@@ -174,17 +174,14 @@ def _with_passes(
 def _joining(
     occurrence: Occurrence, failed: Vcs, first: str, history: History, repository: Repository
 ) -> Iterator[str]:
-    """Yield the tests of an occurrence that passed after the first failure, perhaps with another seed.
+    """Yield the failing tests that passed after the first failure, whether or not the pass proves anything.
 
-    Only passes before later changes of code that the simulation read count: they may have brought another fault.
+    Code that the simulation read must have changed since the pass, so that it may have brought another fault.
     """
-    is_usable = functools.partial(_is_usable, occurrence=occurrence, failed=failed, repository=repository)
-    for test in occurrence.tests[:_MOST_TESTS]:
-        last = _nearest([*filter(is_usable, history.last_passes(occurrence, test, edited=True))], failed, repository)
-        if last is None or not _has(last.commit, first, repository):
-            continue
-        if not repository.is_unread_since(last.commit, str(failed.commit), occurrence.reads):
-            yield test.nodeid
+    for nodeid, last in _last_passes(occurrence, failed, history, repository, proving=False):
+        is_after = _has(last.commit, first, repository)
+        if is_after and not repository.is_unread_since(last.commit, str(failed.commit), occurrence.reads):
+            yield nodeid
 
 
 def _suspected(text: str, occurrence: Occurrence) -> str:
@@ -287,7 +284,7 @@ def passed_since(
 
 def proven_passes(occurrence: Occurrence, failed: Vcs, history: History, repository: Repository) -> list[Pass]:
     """Return the last passes of the failing tests that prove the cause absent; empty if a test has none."""
-    found = [one for _, one in _proven_passes(occurrence, failed, history, repository)]
+    found = [one for _, one in _last_passes(occurrence, failed, history, repository)]
     return found if len(found) == len(occurrence.tests[:_MOST_TESTS]) else []
 
 
@@ -295,18 +292,18 @@ def _passed_after(
     occurrence: Occurrence, failed: Vcs, first: str, history: History, repository: Repository
 ) -> dict[str, str]:
     """Return the failing tests that passed after the first failure, with the commits of these passes."""
-    passes = _proven_passes(occurrence, failed, history, repository)
+    passes = _last_passes(occurrence, failed, history, repository)
     return {nodeid: one.commit for nodeid, one in passes if _has(one.commit, first, repository)}
 
 
-def _proven_passes(
-    occurrence: Occurrence, failed: Vcs, history: History, repository: Repository
+def _last_passes(
+    occurrence: Occurrence, failed: Vcs, history: History, repository: Repository, *, proving: bool = True
 ) -> Iterator[tuple[str, Pass]]:
-    """Yield failing tests with their last pass that proves the cause absent."""
+    """Yield failing tests with their last pass; with `proving`, the last one that proves the cause absent."""
     is_usable = functools.partial(_is_usable, occurrence=occurrence, failed=failed, repository=repository)
     for test in occurrence.tests[:_MOST_TESTS]:
         passes = filter(is_usable, history.last_passes(occurrence, test, edited=True))
-        found = _nearest([one for one in passes if _proves(one, test, occurrence)], failed, repository)
+        found = _nearest([one for one in passes if not proving or _proves(one, test, occurrence)], failed, repository)
         # With uncommitted changes, the failing sources are not those of a pass at their commit.
         if found is not None and (failed.dirty or found.commit != failed.commit):
             yield test.nodeid, found

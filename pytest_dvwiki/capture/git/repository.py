@@ -185,10 +185,10 @@ class Repository:
         """
         return (self._git.ask("rev-list", "-1", commit, *self._sources) if COMMIT.fullmatch(commit) else None) or commit
 
-    def with_sources(self, vcs: Vcs) -> Vcs:
-        """Return a state with the last commit that changed sources, if later ones changed only the plugin's files."""
+    def with_source_commit(self, vcs: Vcs) -> Vcs:
+        """Add to a state the last commit that changed sources, if its own commit did not."""
         last = None if vcs.commit is None else self.last_change(vcs.commit)
-        return vcs if last == vcs.commit else replace(vcs, sources=last)
+        return vcs if last == vcs.commit else replace(vcs, source_commit=last)
 
     def difference(self, before: Vcs, now: Vcs, named: str = "", reads: Sequence[str] = ()) -> Difference:
         """Return what changed between a failing run and a passing run.

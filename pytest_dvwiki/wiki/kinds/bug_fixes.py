@@ -142,7 +142,11 @@ def _reckoning(state: FixState) -> str:
         return ""
     failed, runs = past.rate.taken
     known = max(1, past.rate.runs)
-    taken = "" if runs == known else f", counted as {failed} of {runs} because so few runs do not show that none passes"
+    taken = (
+        ""
+        if runs == known
+        else f", counted as {failed} of {runs} because a few failures do not show that the test always fails"
+    )
     counted = " on record"
     if past.left_out:
         passes = "1 earlier pass" if past.left_out == 1 else f"{past.left_out} earlier passes"

@@ -150,7 +150,7 @@ def test_what_held_by_the_number_of_passes_may_have_come_after_the_first_of_them
     nights = [_ran(tmp_path / "same", number, TEST, vcs=same) for number in range(3, 9)]
     (state,) = _judged(tmp_path / "same", *runs[1:3], *nights)
     assert (state.fix.result, state.fix.maybe_later) == ("held", False), "all of them passed at one commit"
-    archived = [Vcs(commit=f"{number:040x}", branch="main", sources=same.commit) for number in range(3, 9)]
+    archived = [Vcs(commit=f"{number:040x}", branch="main", source_commit=same.commit) for number in range(3, 9)]
     nights = [_ran(tmp_path / "wiki", number, TEST, vcs=vcs) for number, vcs in enumerate(archived, start=3)]
     (state,) = _judged(tmp_path / "wiki", *runs[1:3], *nights)
     assert (state.fix.result, state.fix.maybe_later) == ("held", False), "the later commits only archived runs"

@@ -244,10 +244,10 @@ def test_the_last_change_is_the_newest_commit_that_touched_sources(project: Proj
     assert found.last_change(sources) == sources
     assert found.last_change("0" * 40) == "0" * 40
     state = project.state
-    assert found.with_sources(state) == replace(state, sources=sources)
+    assert found.with_source_commit(state) == replace(state, source_commit=sources)
     at_sources = Vcs(commit=sources)
-    assert found.with_sources(at_sources) == at_sources
-    assert found.with_sources(Vcs()) == Vcs()
+    assert found.with_source_commit(at_sources) == at_sources
+    assert found.with_source_commit(Vcs()) == Vcs()
 
 
 def test_a_merge_stands_back_behind_its_commits(project: Project) -> None:
