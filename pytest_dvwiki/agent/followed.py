@@ -50,7 +50,7 @@ class FollowedWiki(contextlib.AbstractContextManager["FollowedWiki"]):
         self._has_looked = threading.Event()
         self._is_read = False
         self._taken: tuple[PageListing, tuple[int, ...]] | None = None
-        """The last listing that the cache of pages has read, with the state of the cache's file since then."""
+        """The last listing of pages that the page cache has read, and the state of the cache's file after that."""
 
     def __exit__(self, *_: object) -> None:
         self.close()

@@ -30,8 +30,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--test",
         metavar="NODEID",
-        help="print what is known about this test; without parameters or without the cocotb test, the name matches"
-        " all of them",
+        help="print what is known about this test; a name without parameters matches any parameters, and a name"
+        " without a cocotb test any cocotb test",
     )
     parser.add_argument("--category", choices=CATEGORIES, help="only pages of this category")
     parser.add_argument("--log", metavar="FILE", help="identify the failure in this log (- reads standard input)")

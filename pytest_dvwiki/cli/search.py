@@ -45,8 +45,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--label", metavar="LABEL", help="only pages of this error class, failure subtype, or 'class / subtype'"
     )
     parser.add_argument("--ip-type", metavar="NAME", help="only pages of this kind of design (axi, ddr, …)")
-    parser.add_argument("--since", metavar="DAY", help="only what was seen on this day (YYYY-MM-DD) or later")
-    parser.add_argument("--until", metavar="DAY", help="only what was seen on this day or earlier")
+    parser.add_argument("--since", metavar="DAY", help="only pages last seen on this day (YYYY-MM-DD) or later")
+    parser.add_argument("--until", metavar="DAY", help="only pages first seen on this day or earlier")
     parser.add_argument(
         "--limit",
         "--top-k",

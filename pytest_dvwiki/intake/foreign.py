@@ -1,8 +1,8 @@
 """Import a wiki in the specification's layout: its counters become records, and its text goes to the pages.
 
 The pages of this layout describe bugs, patterns, coverage bins and clarifications, with counters in their frontmatter.
-The import makes a record of each counted run, with the run's date if a page gives it. Runs without a date get the date
-on which the page was last seen; the first of them may get the date on which it was first seen.
+The import makes a record of each counted run, with the run's date if a page gives it. Runs without a date get the
+page's `last_seen` or `last_updated`; the first of them may get its `first_seen`.
 """
 
 from __future__ import annotations
@@ -206,8 +206,8 @@ def _pattern(page: ForeignPage, config: WikiConfig, before: Sequence[ForeignPage
 def _add_undated(page: ForeignPage, name: str, seen: Occurrence, named: int) -> None:
     """Add a record for each run that the page counts but no page mentions.
 
-    The first of them gets the date on which the page was first seen, unless a record is that old; all other runs get
-    the date on which it was last seen.
+    The first of these runs gets the page's `first_seen` as its date, unless another record is that old; all others get
+    `last_seen`.
     """
     hits = page.metadata.get("hit_count")
     wanted = hits if isinstance(hits, int) and hits > 0 else named or 1

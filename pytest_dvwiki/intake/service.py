@@ -178,7 +178,7 @@ class WikiIngestService:
         return done
 
     def _with_lessons(self, result: WikiIngestResult, transcript: str, texts: Texts) -> WikiIngestResult:
-        """Archive a transcript if it has lessons, then put the lessons on their pages; they cite its record."""
+        """Archive a transcript if it has lessons, then put the lessons on their pages, where they cite its record."""
         given = {"transcript": transcript}
         learning = Learning(self.config.layout, _identity_of("transcript", result.task_id, given), self.llm)
         kept = learning.read(transcript, texts)

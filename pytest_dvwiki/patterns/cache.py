@@ -22,7 +22,7 @@ _wikis: list[Path] = []
 
 
 def prefer(wiki: Path) -> None:
-    """Use the cache folder inside a wiki, if the wiki exists. CI jobs that keep the project then keep the cache.
+    """Use the cache folder inside a wiki, if the wiki exists; CI jobs that keep the project then also keep the cache.
 
     Args:
         wiki: The wiki's folder; its `.cache` is never committed.

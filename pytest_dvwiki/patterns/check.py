@@ -92,7 +92,7 @@ class Checker:
         )
 
     def _companion(self, pattern: Pattern) -> str:
-        """Return a line for the pattern's `together_with`, taken from other patterns' examples."""
+        """Return a line that matches the pattern's `together_with`, taken from the examples of all patterns."""
         rule = next(Rule(entry) for entry in self.registry.entries if entry.pattern.id == pattern.id)
         examples = (example for other in self.registry for example in other.examples)
         return next(filter(rule.has_companion, examples), "") if pattern.together_with else ""

@@ -37,7 +37,7 @@ _TELLING = 400
 DEEPEST_BLOCK = 200
 """Maximum number of traceback lines under one log line."""
 _MOST_DECIDED = 4096
-"""Maximum number of messages with cached patterns."""
+"""Maximum number of messages whose matching patterns are cached."""
 _ANY = "surrogatepass"
 _NUMBER = re.compile(r"(?:0x|\d{1,4}'s?h)?0*(0|[\da-f]*[1-9][\da-f]*)", re.ASCII)
 _HDL = ("hdl",)
@@ -212,7 +212,7 @@ class Matcher:
     def search(
         self,
         block: bytes,
-        found: KindCounts,
+        counts: KindCounts,
         *,
         has_companion: Callable[[Rule], bool],
         span: tuple[int, int] | None = None,
@@ -222,14 +222,14 @@ class Matcher:
 
         Args:
             block: Complete lines.
-            found: Counts the yielded lines of each kind, and limits them.
+            counts: Counts the yielded lines of each kind, and limits their number.
             has_companion: Returns whether the text has a line that matches the `together_with` of a pattern.
             span: The part of the block to search for candidates; messages may extend beyond it.
             watch: Called with offset and lower-case text of each line that contains a literal.
         """
         benign_heads: dict[str, bool] = {}
         decided = -1
-        for start, group in _regions(block, self._candidates(block, found, span or (0, len(block)), watch)):
+        for start, group in _regions(block, self._candidates(block, counts, span or (0, len(block)), watch)):
             lines, offsets = _lines(block, start, max(group))
             for message in assemble([strip_line(line) for line in lines]):
                 of_message = offsets[message.first : message.last + 1]
@@ -240,9 +240,9 @@ class Matcher:
                     continue
                 hit, certain = self._decide(message, has_companion)
                 if hit is not None:
-                    for offset in of_message if found.limit is not None else ():
+                    for offset in of_message if counts.limit is not None else ():
                         if offset in group:
-                            found.note(group[offset])
+                            counts.note(group[offset])
                     yield of_message[0], hit
                 elif certain and len(of_message) == 1 and not message.head:
                     # A result under a head, or for several joined lines, says nothing about the line alone.
@@ -251,7 +251,7 @@ class Matcher:
     def _candidates(
         self,
         block: bytes,
-        found: KindCounts,
+        counts: KindCounts,
         span: tuple[int, int],
         watch: Callable[[int, str], None] | None,
     ) -> Iterator[tuple[int, str]]:
@@ -269,7 +269,7 @@ class Matcher:
             if watch is not None:
                 watch(start, line)
             its_kind = _kind(line)
-            if not (self._dull.enough(its_kind) or found.enough(its_kind)):
+            if not (self._dull.enough(its_kind) or counts.enough(its_kind)):
                 yield start, its_kind
 
     def _decide(self, message: Message, has_companion: Callable[[Rule], bool]) -> tuple[Hit | None, bool]:

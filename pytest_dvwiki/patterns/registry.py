@@ -120,7 +120,7 @@ class Registry:
 
 @functools.cache
 def builtin_files() -> Mapping[str, Tool | None]:
-    """Return the names of the built-in files in order, each with its tool.
+    """Map the names of the built-in files, in order of precedence, to their tools; None for a file of several tools.
 
     Patterns for message codes precede patterns for wording; catch-alls come last.
     """

@@ -89,7 +89,7 @@ class AttentionItem(Struct, frozen=True, kw_only=True):
 
     @property
     def extent(self) -> str:
-        """Return the number of tests in the cause's last occurrence (if recorded), and the first day of its state."""
+        """Return as text how many tests failed in the last occurrence, if on record, and the first day of the state."""
         tests = f"{count(self.tests, 'test')}, " if self.tests else ""
         return f"{tests}since {self.since}"
 
@@ -124,9 +124,9 @@ class Attention(Struct, frozen=True, kw_only=True):
     before: Totals | None
     """The totals of the previous run of the same name."""
     runs: int
-    """Number of runs from `since` on."""
+    """Number of runs on or after the day `since`."""
     news: tuple[AttentionItem, ...]
-    """The causes that failed or passed again from `since` on, sorted by number of failing tests, highest first."""
+    """The causes whose tests failed or passed again on or after `since`, those with the most failing tests first."""
     open: tuple[PageSummary, ...]
     """The pages of open causes whose tests still fail, the most recently seen first."""
     expiring: tuple[Waiver, ...]
@@ -141,7 +141,7 @@ class Attention(Struct, frozen=True, kw_only=True):
 
     @property
     def headline(self) -> str:
-        """Return the number of regressed, new, known, … causes."""
+        """Return the number of causes in each state as text, such as `1 regressed, 2 new`."""
         counts = Counter(each.word for each in self.news)
         words: tuple[Word, ...] = ("REGRESSED", "NEW", "KNOWN", "WAIVED", "FIXED", "MAYBE FIXED")
         return ", ".join(f"{counts[word]} {word.lower()}" for word in words if counts[word])
@@ -210,7 +210,7 @@ class ProjectData:
         yield from sorted(found.values(), key=lambda each: (-each.tests, each.cause.name))
 
     def item(self, cause: Cause, since: str) -> AttentionItem | None:
-        """Return a cause with its state and lookers, or None if it neither failed nor passed again since then."""
+        """Return a cause with its state and lookers, or None if it neither failed nor passed again from `since` on."""
         found = state_of(cause, self.history.archive, since)
         if found is None:
             return None
@@ -232,7 +232,8 @@ class ProjectData:
         The first of these that is known:
 
         1. The owner on the cause's page.
-        2. If only one commit can have introduced the cause, its author and the owners of the files changed then.
+        2. The author of the only commit that can have introduced the cause, and the owners of the files that differ
+           between the last pass and the first failure.
         3. The owners of the file that reports the cause, or of the file of a failing test.
         4. The last author of one of these files.
         """

@@ -80,7 +80,8 @@ def _brief(archived: Archived, cause: Cause, root: Path) -> Brief:
     page, recorded = cause.page_to_read or "", cause.occurrence.fingerprint
     file, line = _place(cause, root)
     return Brief(
-        # Each run numbers the causes of one check anew, but other tools compare runs.
+        # Causes that share a recorded fingerprint are told apart by a number, which each run gives anew. Other tools
+        # compare runs, so they get the name of the cause.
         fingerprint=cause.name if SLASH in f"{cause.name}{recorded}" else recorded,
         word=cause.word,
         label=cause.label,

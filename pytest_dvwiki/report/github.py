@@ -57,7 +57,7 @@ def summary(briefs: Sequence[Brief], room: int = SUMMARY_LIMIT) -> str:
         room: Maximum size in bytes; causes that do not fit are counted but not shown.
     """
     parts = [f"### dvwiki: {headline(briefs)}\n"]
-    room -= len(parts[0]) + 100  # for the line about what is left out
+    room -= len(parts[0]) + 100  # for the line that counts the causes left out
     for number, brief in enumerate(briefs):
         part = f"\n{markdown(brief)}"
         room -= len(part.encode())

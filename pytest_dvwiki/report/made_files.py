@@ -39,7 +39,7 @@ class MadeFiles:
         try:
             found = json.loads(reading.read_bytes(self._manifest_file))
         except (OSError, ValueError):
-            # There is no manifest yet, or it is damaged: everything is generated.
+            # Without a valid manifest, no file counts as up to date.
             return {}
         return found if isinstance(found, dict) else {}
 
@@ -77,7 +77,7 @@ class MadeFiles:
         """Remove files that only earlier calls generated, and write the manifest."""
         for path in self._before.keys() - self.keys.keys():
             file = self.folder / path
-            # Somebody else may have changed the manifest.
+            # The manifest may have been changed by hand, so a path in it may lead out of the folder.
             if not outside.leads_out(self.folder, file.parent):
                 file.unlink(missing_ok=True)
         self._replace(self._manifest_file, json.dumps(self.keys, indent=0, sort_keys=True).encode())

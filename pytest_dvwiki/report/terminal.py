@@ -171,9 +171,10 @@ def _causes(session: Session, causes: Sequence[Cause], *, verbosity: int, width:
 
 
 def _onset(cause: Cause) -> tuple[str, ...]:
-    """Return the heading, in two parts, for causes introduced by the same commits; empty without an earlier pass.
+    """Return the parts of the heading for causes with the same commits: what the commits mean, and which they are.
 
-    For a range of commits, further parts name the commits that are likely.
+    For a range that introduced the causes, further parts name the commits that are likely. Without an earlier pass
+    there is no part.
     """
     found = cause.first_bad
     if found is None:
@@ -185,7 +186,8 @@ def _onset(cause: Cause) -> tuple[str, ...]:
     if found.is_certain:
         return "came in the same range of commits", f"after {good}, up to {bad}", *found.likely
     edits = " with uncommitted changes" if found.dirty else ""
-    # The test may have passed at an older commit that differs only in what it does not read.
+    # "Without them" is certain only if the test passed at this very commit, and not at an older one that differs only
+    # in files that the test does not read.
     is_same = found.dirty and found.passed_with == "same" and found.good == found.bad
     before = "absent without them" if is_same else f"passed before that at {good}"
     return f"seen at the same commit{edits}", f"{bad}; {before}"

@@ -102,7 +102,7 @@ def draft(text: str, outline: Outline, folder: Path) -> Draft:
 
 
 def _seen_from(folder: Path, entry: str, home: Path) -> str:
-    """Convert an entry of `input_files` from an outline in `home` to a check in `folder`."""
+    """Return an entry of `input_files` that is relative to `home`, the outline's folder, as relative to `folder`."""
     if folder == home or entry.startswith(("/", "${")):
         return entry
     return os.path.relpath(home / entry, folder)

@@ -25,19 +25,16 @@ _EXCEPTION = re.compile(r"[A-Z]\w*[a-z]\w*")
 
 
 def reclassify_failure(occurrence: Occurrence, fingerprint_version: int, classifier: Classifier) -> Verdict | None:
-    """Return the verdict of the current registry and fingerprint version.
+    """Return the verdict that the current patterns give on an archived occurrence; None if its excerpt is not enough.
 
-    An excerpt has less information than the log of the failed test. So the recorded first cause is kept if it is still
-    recognised as a cause, with its fingerprint if that has the current version.
+    An excerpt is not enough if it is empty, if no pattern matches it, or if it lacks the source location that
+    identifies an exception. It has less information than the log of the failed test. So the recorded first cause is
+    kept if a pattern of tier `cause` matches it, and the recorded fingerprint is then kept if its version is current.
 
     Args:
         occurrence: The occurrence as archived.
-        fingerprint_version: The fingerprint version of its record.
+        fingerprint_version: The version of the recorded fingerprint.
         classifier: The current classifier, without a history.
-
-    Returns:
-        None if the excerpt is not enough: it is missing, no longer contains a recognised message, or lacks the source
-        location that identifies an exception.
     """
     if not occurrence.excerpt.strip():
         return None
@@ -55,13 +52,13 @@ def reclassify_failure(occurrence: Occurrence, fingerprint_version: int, classif
         return None
     if is_same and fingerprint_version == FINGERPRINT_VERSION:
         return replace(verdict, fingerprint=occurrence.fingerprint)
-    return verdict if _has_its_place(verdict, excerpt) else None
+    return verdict if _has_needed_location(verdict, excerpt) else None
 
 
 def _failure(occurrence: Occurrence, *excerpts: Excerpt) -> Failure:
     test = occurrence.tests[0] if occurrence.tests else None
     is_simulated = any(one.simulator or one.sim_time for one in occurrence.tests)
-    # In a simulator, an assertion has another class.
+    # A failed assertion is a python_error without a simulator only. So this record says where the assertion ran.
     is_check = occurrence.failure_subtype == "assertion_error" or (occurrence.pattern or "").startswith(ASSERTIONS)
     is_of_item = occurrence.error_class == "python_error" and is_check
     return Failure(
@@ -85,8 +82,8 @@ def _source(text: str) -> Source:
     return "report" if _PYTEST.search(text) else "log"
 
 
-def _has_its_place(verdict: Verdict, excerpt: Excerpt) -> bool:
-    """Return whether the excerpt has the exception's source location, or the exception is identified without it."""
+def _has_needed_location(verdict: Verdict, excerpt: Excerpt) -> bool:
+    """Return False if an exception is identified by its source location and the excerpt does not show the location."""
     parts = parse_report(verdict.primary)
     is_exception = parts.file is None and parts.message_id is None and _EXCEPTION.fullmatch(parts.report_class)
     if not is_exception or not is_part_of_identity(parts):

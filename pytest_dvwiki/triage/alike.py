@@ -1,9 +1,9 @@
 """Find failures of a run that differ only in values, so that one classification is enough for all.
 
 A testbench may fail thousands of times with the same message and different numbers. Patterns, first cause and
-fingerprint depend on the words. Two failures are alike if their texts differ only in standalone numbers that have the
-same length and kind of digits, and are repeated at the same positions. Single digits, and numbers that occur in
-patterns (`signal 15`, `code 137`), are treated as words.
+fingerprint depend on the words. Two failures are alike if their texts differ only in standalone numbers of the same
+length and kind of digits; where one text repeats a number, the other must also repeat one. Single digits, and numbers
+that occur in patterns (`signal 15`, `code 137`), are treated as words.
 """
 
 from __future__ import annotations
@@ -18,17 +18,14 @@ if TYPE_CHECKING:
     from pytest_dvwiki.patterns.schema import Pattern, RegistryEntry
 
 _VALUE = re.compile(r"(?<=[ =])(0x[0-9a-fA-F]{2,}|[1-9][0-9]+)(?![^\s,;)])")
-"""Matches a number that follows a space or an equals sign.
-
-Digits inside a name, source location, date or code do not match.
-"""
+"""Matches a standalone number after a space or an equals sign, not digits within a name, location, date or code."""
 _PART = re.compile(r"\\(?P<escaped>.)|\{\d+(?:,\d*)?\}|(?P<any>\[\^?\]?(?:\\.|[^\]\\])*\])")
 """The parts of an expression whose digits are not literal text: escapes, repetitions, character sets."""
 _ALL_DIGITS = re.compile(r"0-9|\\d")
 _KNOWN = re.compile(r"\d{2,}")
 _BINARY = frozenset("01")
 _LONGEST = 1 << 13
-"""Failures with more characters are not compared: they are rarely alike, and slow to compare."""
+"""A failure whose texts have more characters is not compared: such failures are rarely alike, and slow to compare."""
 _MOST_VALUES = 1 << 10
 """Maximum number of cached values."""
 _GAP = "\n\0\n"
@@ -44,13 +41,13 @@ class Likeness:
     def __init__(self, entries: Sequence[RegistryEntry]) -> None:
         own = [entry.pattern for entry in entries if entry.user_written]
         self._compares = not any(map(_distinguishes_digits, _expressions(own)))
-        """False if a project's own expression may require a certain digit; then no failures are compared."""
+        """False if an expression of the project may require a certain digit; then no failures are compared."""
         expressions = _expressions(entry.pattern for entry in entries if not entry.user_written)
         self._letters_matter = bool(own)
-        """Whether an expression may require decimal digits in a hexadecimal number; built-in ones never do."""
+        """Whether an expression may tell hexadecimal numbers apart by their letters; no built-in expression does."""
         self._known = {number for source in expressions for number in _KNOWN.findall(_bare(source))}
         self._kinds: dict[str, tuple[str, str]] = {}
-        """Caches the kind of each value, and its digits without prefix or leading zeros."""
+        """Caches what `_kind` returns for a value."""
 
     def key(self, failure: Failure) -> Hashable | None:
         """Return a key that is equal for failures that are alike; None for a failure that must not be compared.
@@ -80,7 +77,7 @@ class Likeness:
         )
 
     def _kind(self, value: str) -> tuple[str, str]:
-        """Return the kind of a value, and its digits without prefix or leading zeros."""
+        """Return the kind of a value, and the value's digits without `0x` and leading zeros."""
         if len(self._kinds) >= _MOST_VALUES:
             self._kinds.clear()
         known = self._kinds[value] = self._kind_of(value), value.removeprefix("0x").lstrip("0").lower()
@@ -101,7 +98,7 @@ class Likeness:
 
 
 def _shape(excerpt: Excerpt) -> Hashable:
-    """Return the source of an excerpt and its line numbers."""
+    """Return the source and the line numbers of an excerpt, in a form that is fast to compare."""
     lines = excerpt.lines
     if not lines:
         return excerpt.source
@@ -121,6 +118,6 @@ def _bare(source: str) -> str:
 
 
 def _distinguishes_digits(source: str) -> bool:
-    """Return whether an expression may match a number but not another one of the same length."""
+    """Return whether an expression may match one number, and not another number of the same length."""
     parts = (part["escaped"] or _ALL_DIGITS.sub("", part["any"] or "") for part in _PART.finditer(source))
     return any(map(str.isdigit, "".join((_bare(source), *parts))))

@@ -38,11 +38,11 @@ class Candidate(Struct, frozen=True):
     exception: bool
     """Whether the message is a Python exception."""
     path: str | None = None
-    """Path of the file, if it is permanent."""
+    """Path of the log, if the log outlives the run."""
 
 
 def candidates_of(excerpt: Excerpt, matcher: Matcher, *, cocotb: bool) -> Iterator[Candidate]:
-    """Yield the messages of an excerpt. In a cocotb test an error line alone does not prove a failure."""
+    """Yield the messages of an excerpt; with `cocotb`, error lines are noise."""
     lines = excerpt.lines
     if excerpt.source == "report":
         shown = only_messages([line for _, line in lines])
@@ -68,9 +68,9 @@ def candidates_in(
         text: The lines.
         source: The source of the lines.
         matcher: The patterns.
-        cocotb: Whether an error line alone does not prove a failure.
+        cocotb: Whether the lines are of a cocotb test, which an error line alone does not fail; such a line is noise.
         whole: The complete text, if `text` is a part of it.
-        path: Path of the file, if it is permanent.
+        path: Path of the log, if the log outlives the run.
     """
     hits = matcher.hits(text, first_line=first, whole=whole)
     lesser = _lesser_exceptions(text, first, {hit.line for hit in hits}) if hits else frozenset()
@@ -96,11 +96,11 @@ def candidates_in(
 
 
 def _exception_of_cut_traceback(head: Hit, lines: Sequence[str], matcher: Matcher) -> Hit:
-    """Return the exception raised by the last frame of a cut-off traceback; `head` if it is unknown.
+    """Return the exception that the last frame of a cut-off traceback raised; `head` if no pattern matches it.
 
     Args:
         head: The first line of the traceback.
-        lines: The lines from there on.
+        lines: The lines of the log from `head` on.
         matcher: The patterns.
     """
     raised = cut_off([strip_line(line) for line in lines], 0)
@@ -113,8 +113,8 @@ def _exception_of_cut_traceback(head: Hit, lines: Sequence[str], matcher: Matche
 def _lesser_exceptions(text: str, first: int, known: Collection[int]) -> frozenset[int]:
     """Return the numbers of the traceback lines that cannot be the first cause.
 
-    These are the lines of a traceback above an exception with a pattern, and all exceptions of a chain except the
-    first.
+    These are the lines of a traceback above an exception that a pattern matches, and all exceptions of a chain except
+    the decisive one (`Chain.cause`).
 
     Args:
         text: Consecutive lines.
@@ -140,7 +140,7 @@ def _is_exception(hit: Hit) -> bool:
 
 
 def unbroken(lines: Sequence[tuple[int, str]]) -> Iterator[tuple[int, list[str]]]:
-    """Split lines where their numbers have a gap; yield first number and lines of each part."""
+    """Split numbered lines where numbers are missing; yield each part's first line number and lines."""
     start = 0
     for at in range(1, len(lines) + 1):
         if at == len(lines) or lines[at][0] != lines[at - 1][0] + 1:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 _LISTS = re.compile(r"\.(?:f|fl|flist|filelist|vc|core)$", re.IGNORECASE)
 _MAKEFILES = re.compile(r"(?:^|[\\/])(?:gnu)?makefile[^\\/]*$|\.mk$", re.IGNORECASE)
 _IN_C = re.compile(r"\.(?:c|cc|cpp|cxx|h|hh|hpp|hxx)$", re.IGNORECASE)
-"""C files, such as a model or functions called by design and testbench. Their side is unknown."""
+"""C files, such as a model or functions that HDL calls. They may belong to the design or to the testbench."""
 _BUILD_FILES = re.compile(rf"{_MAKEFILES.pattern}|\.tcl$|{_LISTS.pattern}", re.IGNORECASE)
 _SCRIPTS = re.compile(
     rf"{_BUILD_FILES.pattern}|\.(?:[a-z]?sh|do|bat|ps1|pl|json|toml|ya?ml|cfg|ini)$|(?:^|[\\/])[^\\/.]+$", re.IGNORECASE
@@ -43,20 +43,21 @@ def of_changes(
 ) -> tuple[Clue, ...]:
     """Return clues from the changes since the test last passed.
 
-    If only one side changed, and no C file, there is a clue for that side, unless files are known to have been read and
-    no changed file is among them. Further clues are that no HDL file changed, or that a source list or Makefile did.
+    If only the design or only the testbench changed, and no C file, there is a clue for the changed side. If it is
+    known which files the simulation read, at least one changed file must be among them. Further clues are that no HDL
+    file changed, or that a source list or Makefile changed.
 
     Args:
         files: The changed files; only sources of design and testbench are considered.
         passed: The commit at which the test passed.
-        failed: The first commit at which it failed; None for the current state.
-        sources: Files that the failing simulation is known to have read; others are ignored.
+        failed: The first commit at which the test failed; None for the current state.
+        sources: Files that the failing simulation is known to have read; empty if unknown.
         python_bench: Whether the testbench is in Python.
-        failures: Number of failing runs since the last pass if it had a different seed, otherwise 0. The fault may then
-            be older than the pass, or come from a changed build description.
-        of_build: Whether the build fails. An earlier build that passed does not prove that the test passed.
-        lacking: The file that asks for a missing module. Only a change to this file, or to one that the build did not
-            read, can have removed the module.
+        failures: Number of failing runs since the last pass if that pass had a different seed, otherwise 0. If it is
+            not 0, the fault may be older than the pass, or come from a changed build description.
+        of_build: Whether the build fails. Then a build passed at `passed`, which does not prove that the test passed.
+        lacking: The file that instantiates a missing module; None if no module is missing. Only a change to this file,
+            or to one that the build did not read, can have removed the module.
         is_defined: Whether a file that the build did not read defines the missing module. If the file in `lacking` did
             not change, a changed file that selects the sources is at fault.
     """
@@ -88,7 +89,10 @@ class _ChangedFiles(Struct, frozen=True, kw_only=True):
 
     @property
     def candidates(self) -> tuple[str, ...]:
-        """The files that may have caused the failure; HDL that the build read cannot have lost a module."""
+        """The changed files that may have caused the failure.
+
+        If a module is missing, HDL files that the build read are left out, except for the one that instantiates it.
+        """
         lacking = self.lacking
         if lacking is None:
             return self.files
@@ -106,11 +110,14 @@ class _ChangedFiles(Struct, frozen=True, kw_only=True):
 
     @property
     def may_lose_module(self) -> bool:
-        """Whether a changed choice of sources may be the reason for a missing module, in addition to changed HDL."""
+        """Whether a module is missing, and both changed HDL and a changed choice of sources may be the reason."""
         return self.lacking is not None and any(map(HDL.search, self.candidates)) and bool(self.choosing)
 
     def of_choice(self) -> Clue | None:
-        """Return a clue from a changed choice of sources, if the file that needs the missing module did not change."""
+        """Return a clue that the choice of sources changed, and the file that instantiates the missing module did not.
+
+        Return None without such a change.
+        """
         choosing = self.choosing
         if self.lacking is None or not choosing or any(is_among(file, (self.lacking,)) for file in self.files):
             return None
@@ -118,7 +125,7 @@ class _ChangedFiles(Struct, frozen=True, kw_only=True):
         return Clue("changes", "TB_BUG", text)
 
     def of_one_side(self) -> Iterator[Clue]:
-        """Yield a clue for the only side that changed."""
+        """Yield a clue for the design or the testbench, if only one of them changed."""
         sides: dict[OriginType, list[str]] = {}
         for file in self.files:
             side = side_of(file, self.sources, python_bench=self.python_bench)

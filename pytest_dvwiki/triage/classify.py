@@ -40,12 +40,12 @@ RUNNERS_UP = 3
 EXCERPT_LINES = 40
 LONGEST_PRIMARY = 1000
 _LOGS = 2
-"""Number of logs shown for a killed simulation: the test's log and an error stream."""
+"""Maximum number of logs whose ends are shown for a killed simulation, such as the test's log and its stderr."""
 _LONGEST_LINE = 1000
 _MANY = 64
 """Minimum number of failures for which comparing them saves time."""
 _MOST_KINDS = 4096
-"""Maximum number of cached kinds of failures; then the cache is emptied."""
+"""Maximum number of cached kinds of failures; a full cache is emptied."""
 _LIMIT = "SimTimeoutError"
 _OF_TEST = frozenset({"log", "stdout", "stderr"})
 _NOTHING = "the failure left no text"
@@ -76,16 +76,16 @@ class FirstCause(Struct, frozen=True):
     phase: str = "call"
     sim_time: str | None = None
     values: str = ""
-    """The rewritten assertion, printed below an exception with its own message."""
+    """The rewritten assertion that pytest printed below an exception's message; empty if none."""
     difference: str = ""
-    """The first difference that pytest found between two sequences."""
+    """The first difference that pytest found between two sequences; empty if none."""
 
 
 class Classifier:
     """Classifies failures by the patterns of a registry and the history of an archive."""
 
     watched: Callable[[], Sequence[str]] = tuple
-    """Returns literals of further lines that the matcher has to find in addition to messages."""
+    """Returns lower-case strings. The matcher also has to find each line that contains one, in addition to messages."""
 
     def __init__(
         self,
@@ -98,7 +98,8 @@ class Classifier:
         Args:
             registry: The patterns.
             history: The archive, to look up known causes and their origins.
-            hooks: Called in this order before the patterns are tried; the first verdict returned is used.
+            hooks: Functions that are called in this order before the patterns are tried; the first verdict that one
+                returns is used.
         """
         self.registry = registry
         self.matcher = Matcher(registry, watched=self.watched())
@@ -112,7 +113,7 @@ class Classifier:
     def classify_all(self, failures: Sequence[Failure]) -> list[Verdict]:
         """Return the verdict on each failure of a run.
 
-        Similar failures share the verdict on one of them, with its message; `in_full` returns a verdict with the
+        Failures that are alike get one verdict, with the message of the first; `in_full` returns the verdict with a
         failure's own message.
         """
         self._alike.clear()
@@ -121,7 +122,7 @@ class Classifier:
         return [self.classify(failure) if few else self._as_one_alike(failure) for failure in failures]
 
     def in_full(self, failure: Failure, verdict: Verdict) -> Verdict:
-        """Return the verdict on a failure of the last run, with the failure's own message."""
+        """Return a verdict of the last `classify_all`, with the failure's own message instead of one that is alike."""
         if id(failure) not in self._borrowed:
             return verdict
         own = self._named(failure, self._first_cause(failure))
@@ -158,7 +159,7 @@ class Classifier:
                 records.
         """
         if keep or self._kept:
-            # The command may change at the end of a session, and it cannot be hashed.
+            # The key has no command: a command cannot be hashed, and may change at the end of a session.
             key = replace(failure, command=None)
             found = self._kept.pop(key, None) or self._find(failure)
             if keep:
@@ -172,7 +173,7 @@ class Classifier:
 
     def _named(self, failure: Failure, found: FirstCause) -> Verdict:
         verdict, choice = self.verdict_of(found), found.choice
-        # A report with its own source location does not get that of the exception that followed it.
+        # The frame is of the exception that ended the test; a report that names its own location does not get it.
         is_elsewhere = choice is not None and not choice.candidate.exception and verdict.place is not None
         return replace(verdict, follower=not failure.started, frame=None if is_elsewhere else failure.frame)
 
@@ -264,7 +265,7 @@ class Classifier:
 
 
 def _values(excerpts: Sequence[Excerpt], choice: Choice | None) -> tuple[str, str]:
-    """Return the rewritten assertion and the first difference below the chosen exception; empty if there are none."""
+    """Return the rewritten assertion and the first difference printed below the chosen exception; "" if missing."""
     if choice is None or not choice.candidate.exception:
         return "", ""
     candidate = choice.candidate
@@ -276,7 +277,7 @@ def _values(excerpts: Sequence[Excerpt], choice: Choice | None) -> tuple[str, st
 
 
 def _primary_text(finding: FirstCause, parts: ReportParts) -> str:
-    """Return the text of the first cause; a vague text gets the source location, and a timeout its time."""
+    """Return the text of the first cause, with the source location if it is vague, and the time if it is a timeout."""
     text = with_place(finding.text, parts, finding.frame)
     for more in (finding.values, finding.difference):
         if more and more not in text:
@@ -287,7 +288,7 @@ def _primary_text(finding: FirstCause, parts: ReportParts) -> str:
 
 
 def identity_of(parts: ReportParts, frame: Frame | None) -> str:
-    """Return the fingerprint of a message."""
+    """Return the fingerprint of a message, and of the frame that raised it if `frame` is given."""
     given = _parts(of_any_tool(parts), frame)
     if frame is not None and (call := call_of_check(parts, frame)):
         given["source_line"] = f"{frame.source} {call}"
@@ -308,7 +309,7 @@ def _parts(parts: ReportParts, frame: Frame | None) -> _Parts:
 
 
 def _frame(failure: Failure, choice: Choice | None) -> Frame | None:
-    """Return the frame of the chosen exception in the user's code."""
+    """Return the user's innermost frame of the chosen exception; None if the first cause is no exception."""
     if choice is not None and not choice.candidate.exception:
         return None
     # The frame from the capture has a path relative to the project.
@@ -320,7 +321,7 @@ def _frame(failure: Failure, choice: Choice | None) -> Frame | None:
 
 
 def _unrecognised(failure: Failure) -> str:
-    """Return the text of a failure without any matching line: the exception, or else the last line."""
+    """Return the text of a failure that no pattern matches: its exception, or else its last line that is not empty."""
     if failure.exception or failure.message:
         return ": ".join(part for part in (failure.exception, failure.message.strip()) if part)
     for source in ("run", "results", "report", "stderr", "log", "stdout"):

@@ -39,11 +39,11 @@ _VALUE = re.compile(
     r"[ :=]{0,3}['\"(\[]{0,2}-?(?P<value>[0-9a-zA-Z_]{1,256})(?![\w.])(?=(?P<rest>.{0,16}))",
     re.IGNORECASE,
 )
-"""A value in the message of a check."""
+"""Matches a value in the message of a check."""
 _BITS = re.compile(r"(?=[01_]*[xzuw])[01xzuw_]{2,}", re.IGNORECASE)
 _NUMBER = re.compile(r"0x[0-9a-fA-F_]+")
 _PLAIN = 4
-"""Bits with an X or Z that have at least this many digits are a value in any context."""
+"""Minimum number of digits with which bits that include an X or Z are a value in any context."""
 _DIGITS = re.compile(r"(?=[0-9a-f]*[xz])[0-9a-fxz]+", re.IGNORECASE)
 _ENDS = re.compile(
     r"['\")\]\s]*(?:$|[,;:(|]|(?:got|but|actual|act|instead|expected|exp|vs|versus|Time|at|while)\b)", re.IGNORECASE
@@ -76,8 +76,8 @@ def compares(assertion: str, *, shown: bool) -> bool:
 
     Args:
         assertion: The statement from `assert` on, or its rewritten form.
-        shown: Whether it is the rewritten form, with values in place of names. A statement without names compares
-            nothing.
+        shown: Whether `assertion` is the rewritten form, with values in place of names. A statement without names
+            compares nothing.
     """
     depth = 0
     in_loop: list[int] = []
@@ -114,9 +114,9 @@ def is_of_design(text: str) -> bool:
 def shows_unknown(text: str) -> bool:
     """Return whether a comparison message shows a value with unknown bits, such as X or Z.
 
-    Without a type or base, the other value must have as many digits, all known: `x86` and `10x` are names. The
-    part before an equals sign is also a name: in `expected x2=58`, `x2` is a register. A single letter is the decimal
-    form of a value without a known bit, next to a number of any length.
+    Without a type or base, a value counts if it is clearly a bit string, or if the other value has as many digits, all
+    known: `x86` and `10x` are names. The part before an equals sign is also a name: in `expected x2=58`, `x2` is a
+    register. A single X or Z next to a number of any length is a decimal value without a known bit.
     """
     if _TYPED.search(text):
         return True
@@ -127,7 +127,7 @@ def shows_unknown(text: str) -> bool:
 
 
 def _is_unknown(value: str, rest: str, known: set[int]) -> bool:
-    """Return whether a value is unknown, given the numbers of digits of the known values beside it."""
+    """Return whether a value has unknown bits, given the numbers of digits of the known values beside it."""
     like = len(value) in known
     if len(value) == 1:
         beside = bool(known) if value in "xXzZ" else value == "U" and like
@@ -147,7 +147,7 @@ def values_below(lines: Sequence[tuple[int, str]], line: int) -> tuple[str, str]
         line: Number of the exception's line.
 
     Returns:
-        The rewritten assertion, and the first difference found by pytest; empty if missing.
+        The rewritten assertion, and the first difference that pytest found; each is "" if missing.
     """
     values = difference = ""
     for text in _below(lines, line):
@@ -212,7 +212,7 @@ def _items(sequence: str) -> list[str]:
 
 
 def _brief(sequence: str, items: list[str]) -> str:
-    """Return the start of a sequence and its length."""
+    """Return a sequence as text: its first items or characters, and its length."""
     if sequence[0] in "[(":
         return f"{sequence[0]}{', '.join(items[:_SHOWN])}, … {len(items)} items{sequence[-1]}"
     start = sequence[: 8 + len(sequence) - len(sequence.removeprefix("0x"))]

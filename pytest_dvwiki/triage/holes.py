@@ -44,9 +44,9 @@ class CoverageNews(Struct, frozen=True, kw_only=True):
     filled: tuple[BinRow, ...] = ()
     """Former holes that are filled now."""
     moved: tuple[BinRow, ...] = ()
-    """Coverage points with many holes whose number changed."""
+    """Coverage points recorded as one hole, `all bins`, whose number of covered bins changed."""
     left_out: int = 0
-    """Number of holes without a row because of `MOST_OPEN`."""
+    """Number of new holes that got no row because `MOST_OPEN` holes are on record."""
     whole: bool = True
     """Whether all tests ran; otherwise an uncovered bin is not a hole."""
 
@@ -114,7 +114,7 @@ class _Point:
         return [*rows, self._all_bins(filled=True)] if ALL_BINS in was_open and not self._many else rows
 
     def holes(self, was_open: Mapping[str, KnownBin]) -> list[BinRow]:
-        """Return rows for holes that are not on record as open."""
+        """Return rows for holes that are not on record as open, or for `all bins` if its numbers changed."""
         if not self._many:
             new = {name: bin_ for name, bin_ in self._holes.items() if name not in was_open}
             return [self._row(name, bin_, self._priority([bin_])) for name, bin_ in new.items()]
@@ -122,7 +122,7 @@ class _Point:
         return [] if ALL_BINS in was_open and was_open[ALL_BINS].hits == row.hits else [row]
 
     def _priority(self, holes: Iterable[CoverBin]) -> int:
-        """Return the highest priority of the holes: by weight, then bins that were never hit."""
+        """Return the highest priority of the holes, as a number from 1: by weight, then bins that were never hit."""
         return min(2 * self._ranks[bin_.weight] - (bin_.hits <= 0) for bin_ in holes)
 
     def _row(self, name: str, bin_: CoverBin, priority: int | None) -> BinRow:
@@ -147,7 +147,7 @@ class _Point:
             covergroup=self._covergroup,
             bin=name,
             action_class="needs_investigation",
-            # The path above the point is a first guess; people may change it on the page.
+            # The scope that contains the coverage point is a first guess; people may change it on the page.
             feature=self._covergroup.rpartition(".")[0],
             priority=priority,
             scenario=scenario,

@@ -43,9 +43,9 @@ def label_of(finding: FirstCause) -> tuple[str, str]:
 def _assertion(finding: FirstCause, label: tuple[str, str]) -> tuple[str, str]:
     """Return the label of a Python assertion, or of an exception used like one.
 
-    Without a simulator it is a Python error. In a simulation, a comparison of two values is a failed check, whatever
-    the message says. An assertion with words about a limit keeps the limit's label, unless it shows a value of the
-    design.
+    Without a simulator the label is `python_error`. In a simulation, a comparison of two values is a failed check,
+    no matter what the message says. An assertion with words about a limit keeps the limit's label, unless it shows a
+    value of the design.
     """
     pattern = finding.choice.candidate.pattern if finding.choice is not None else None
     if not finding.in_simulator and not (pattern is not None and "cocotb" in pattern.tools):
@@ -62,7 +62,7 @@ def _assertion(finding: FirstCause, label: tuple[str, str]) -> tuple[str, str]:
 
 
 def _class(error_class: str, text: str) -> str:
-    """Return the error class of a message, corrected by its UVM severity or by the phase that printed it."""
+    """Return the error class of a message, corrected by its UVM severity or by the tool's phase that printed it."""
     if error_class.startswith("uvm_"):
         return _severity(text, error_class)
     if error_class == "compile_error" and _at_run().match(text):
@@ -73,14 +73,14 @@ def _class(error_class: str, text: str) -> str:
 
 
 def _compares(statement: str, shown: str) -> bool:
-    """Return whether an assertion compares two values, judging by the values if the statement is truncated."""
+    """Return whether an assertion compares two values; the printed values decide if the statement is truncated."""
     if statement.startswith("assert ") and not statement.endswith(("(", "[", "\\", ",")):
         return compared.compares(statement, shown=False)
     return shown.startswith("assert ") and compared.compares(shown, shown=True)
 
 
 def _severity(text: str, default: str) -> str:
-    """Return the error class for the severity of a UVM report, whatever its text."""
+    """Return the error class for the severity of a UVM report; `default` for a text that is no UVM report."""
     return _SEVERITIES.get(parse_report(text).report_class, "uvm_fatal" if "UVM_FATAL" in text else default)
 
 

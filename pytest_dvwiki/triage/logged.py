@@ -25,15 +25,16 @@ _DEEP = re.compile(r"\s{16}")
 
 
 def with_logged(text: str, frame: Frame | None, lines: Sequence[tuple[int, str]], end: int | None = None) -> str:
-    """Add the logged error to the text of an exception, if it is an assertion without a message.
+    """Return the text of an exception; an assertion without a message gets the error that the test logged before it.
 
-    The error must be directly above the line where cocotb reports the failed test. The first of several errors is used.
+    The error must be directly above the line where cocotb reports the failed test. Of several such errors the first is
+    used.
 
     Args:
         text: The exception.
         frame: Where the exception was raised.
         lines: Line numbers and lines of the log.
-        end: Number of the exception's line in the log; None if it ended the last test.
+        end: Line number in the log before which cocotb's line must be; None for the last test of the log.
     """
     if not (_NOTHING.fullmatch(text) or (text == _BARE and frame is not None and _NEVER.fullmatch(frame.source))):
         return text

@@ -30,7 +30,7 @@ _SYNTAX = re.compile(r"syntax error(?:,|$)")
 
 @functools.cache
 def _named() -> tuple[tuple[str, re.Pattern[str]], ...]:
-    """Return the expressions for missing names in a file, each with the kind of name."""
+    """Return every tool's expressions for missing names, each with the name's kind, such as `missing module`."""
     return tuple(
         (f"missing {kind}", re.compile(text)) for tool in simulators.tools() for kind, text in tool.missing.items()
     )
@@ -39,12 +39,12 @@ def _named() -> tuple[tuple[str, re.Pattern[str]], ...]:
 def of_any_tool(parts: ReportParts) -> ReportParts:
     """Return the parts of a message in a form that does not depend on the tool; other messages are unchanged."""
     if " contains no " in parts.text and (handle := _HANDLE.search(parts.text)):
-        # A component that caught the exception may add words of its own.
+        # A component that catches the exception may put words around the message, so only the two names count.
         return replace(parts, report_class="missing handle", file=None, message_id=handle["name"], text=handle["owner"])
     if source := _SOURCE.search(parts.text):
         return replace(parts, report_class="missing source", file=None, message_id=source["name"], text="")
     if parts.file is None or parts.line is None:
-        # `make -k` does not add `Stop.`
+        # With `-k`, make prints the same message without `Stop.`
         return replace(parts, text=parts.text.removesuffix("Stop.").rstrip()) if _RULE in parts.text else parts
     if _SYNTAX.match(parts.text):
         return replace(parts, report_class="syntax error", message_id=str(parts.line), text="")

@@ -69,7 +69,7 @@ _MISMATCHES = frozenset(
     {"port_mismatch", "parameter_error", "interface_mismatch", "missing_module", "unresolved_reference"}
 )
 _BUILD = frozenset({"missing_file", "missing_library", "missing_timescale", "unsupported_construct"})
-"""Build failures whose location says nothing about their origin."""
+"""Subtypes of build failures. For these, the file with the message says nothing about the origin."""
 _KINDS = {
     "handle_not_found": "handle",
     "x_propagation": "unknown value",
@@ -94,7 +94,7 @@ _CHECKS = frozenset({"scoreboard_fail", "assertion_fail", "timing_offset", "prot
 _OF_VALUES = frozenset({"index_out_of_range", "key_error", "value_error", "type_error", "runtime_error"})
 """Python exceptions that may be caused by a wrong value from the design or by a testbench fault."""
 _OWN = "python.exception"
-"""The pattern for exceptions of a project or library. If one is raised deliberately, it reports a failed check."""
+"""The pattern for exception types that a project or library defines. Code raises them to report a failed check."""
 _READINGS = {
     "check": ("the design gave a wrong value", "the test expects a wrong one"),
     "unknown value": ("the design left a signal without a value", "the testbench left an input or a reset undriven"),
@@ -139,12 +139,12 @@ def judge(
         error_class: Class of the verdict.
         failure_subtype: Failure subtype of the verdict.
         pattern: The pattern that matched.
-        file: The source file mentioned in the message.
+        file: The source file that the message names.
         frame: The user's innermost frame, if there is a traceback.
-        subtypes: The taxonomy with its priors.
+        subtypes: All failure subtypes, with the side from which each mostly comes.
         sources: The known files of the build.
         python_bench: Whether a testbench in Python ran the simulation, so that HDL files are part of the design.
-        known: The same cause in the archive.
+        known: The cause as on record; None if it is new.
         decided: How many other causes of the same pattern people assigned to each origin.
     """
     place = side_of(file or "", sources, python_bench=python_bench)
@@ -184,7 +184,7 @@ def _is_check(failure_subtype: str, pattern: Pattern | None) -> bool:
 
 
 def _names_its_sender(pattern: Pattern | None) -> bool:
-    """Return whether a message says what ended a run, such as a job limit. A mere signal may have ended a hang."""
+    """Return whether a message says who ended a run, such as a job scheduler; if not, the run may have hung."""
     return pattern is not None and pattern.id in INFRASTRUCTURE_PATTERNS
 
 
@@ -214,7 +214,10 @@ def conclude(clues: Sequence[Clue]) -> Origin:
 
 
 def with_clues(verdict: Verdict, clues: Iterable[Clue]) -> Verdict:
-    """Add evidence to a verdict. The origin stays if a hook decided it or the environment failed."""
+    """Return a verdict with further evidence, and with the origin that follows from it.
+
+    The verdict is returned unchanged if a hook decided it, or if the environment failed.
+    """
     if verdict.decided_by or verdict.error_class == "tool_error":
         return verdict
     kinds = {clue.kind for clue in verdict.clues}
@@ -253,7 +256,7 @@ def _is_of_design(clue: Clue) -> bool:
 
 
 def _is_path_problem(verdict: Verdict, change: Clue, refuted: Collection[str | None]) -> bool:
-    """Return whether changes prove nothing, because a source is not where the build or a changed list expects it.
+    """Return whether a change proves nothing, because a source is not where the build or a changed list expects it.
 
     If the design itself includes the missing file, this does not apply: the message is then in a file of the design.
     """
@@ -399,7 +402,7 @@ def _prior(failure_subtype: str, pattern: Pattern | None, subtypes: Mapping[str,
     if pattern is not None and pattern.origin in SIDES:
         return Clue("", pattern.origin, f"messages like this ({pattern.id}) mostly come from {SIDES[pattern.origin]}")
     if pattern is not None and pattern.origin == "TOOL":
-        return None  # the message comes from neither side, wherever other failures of its subtype come from
+        return None  # this message comes from neither side, although others of its subtype may mostly come from one
     subtype = subtypes.get(failure_subtype)
     if subtype is None or subtype.origin not in SIDES:
         return None

@@ -50,7 +50,7 @@ def is_part_of_identity(parts: ReportParts) -> bool:
 
 
 def call_of_check(parts: ReportParts, frame: Frame) -> str:
-    """Return the masked call of a checking function, if it is in another file; empty for any other function.
+    """Return the call of a function that compares, with values masked; empty if the exception is not from one.
 
     Only this call shows what a library function compared (`check_result(full, 1)`).
     """
@@ -87,7 +87,7 @@ class Frames:
         self._lines = lines
 
     def of(self, line: int) -> Frame | None:
-        """Return the frame of the exception on a line. In a results entry this line precedes the traceback."""
+        """Return the frame of the exception on a line; an entry of a results file has this line above the traceback."""
         at = bisect_left(self._raised, line, key=itemgetter(0))
         _, first, frame = self._raised[at] if at < len(self._raised) else (0, line + 1, None)
         return frame if first <= line else None

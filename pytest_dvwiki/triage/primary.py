@@ -150,7 +150,10 @@ def _is_entry(candidate: Candidate) -> bool:
 
 
 def _of_unknown_name(failure: Failure, matcher: Matcher) -> list[Candidate]:
-    """Return the exception in the results file, matched without its name, for a name that no pattern knows."""
+    """Return the exception in the results file if a pattern matches it with the name `Exception` instead of its own.
+
+    This is for exceptions that no pattern knows by name. The list is empty if there is none.
+    """
     entry = next((each for each in failure.excerpts if each.source == "results" and each.lines), None)
     if failure.exception in {None, "SystemExit"} or entry is None:
         return []
@@ -174,7 +177,7 @@ def _of_unknown_name(failure: Failure, matcher: Matcher) -> list[Candidate]:
 
 
 def _never_awaited(candidates: Sequence[Candidate]) -> Candidate | None:
-    """Return Python's warning about a coroutine that was never awaited, if it precedes the test's failure.
+    """Return Python's warning about a coroutine that was never awaited; None if it does not precede the test's failure.
 
     A later warning is about a task that ended with its test.
     """
@@ -409,7 +412,7 @@ def _early_end(ranked: list[Candidate]) -> Candidate | None:
 
 
 def _report_rule(raised: Candidate, report: Candidate) -> str | None:
-    """Return the rule why a report with compared values outranks the exception; None if it does not."""
+    """Return the rule that puts a report with compared values above the exception; None if no rule does."""
     if raised.pattern.failure_subtype == "assertion_fail":
         return "the report with expected and actual values outranks the plain assertion that ended the test"
     if raised.pattern.failure_subtype == "scoreboard_fail" and _shows_values(report) and not _shows_values(raised):

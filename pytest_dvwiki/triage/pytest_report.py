@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 _PLACE = re.compile(r"(?P<file>[^\s:][^:]{0,1000}\.py):(?P<line>\d+): ?(?:in (?P<function>\S+)|(?P<type>[\w.]+))?$")
 _MESSAGE = re.compile(r"E {1,}\S")
 _EXIT = re.compile(r"E {1,}SystemExit\b")
-"""A SystemExit raised in an `except` clause. The fault is the caught exception."""
+"""Matches a SystemExit. If it was raised in an `except` clause, the fault is the caught exception."""
 
 
 def only_messages(lines: Sequence[str]) -> list[str]:
@@ -28,11 +28,11 @@ def only_messages(lines: Sequence[str]) -> list[str]:
     """
     if not any(_MESSAGE.match(line) for line in lines):
         return ["" if _PLACE.match(line) else line for line in lines]
-    first, last = _counting(lines)
+    first, last = _relevant(lines)
     return [line if first <= at < last and _MESSAGE.match(line) else "" for at, line in enumerate(lines)]
 
 
-def _counting(lines: Sequence[str]) -> tuple[int, int]:
+def _relevant(lines: Sequence[str]) -> tuple[int, int]:
     """Return the range of lines of the relevant exception: the explicit cause, or else the last one of the chain."""
     links = [(at, line.startswith(DIRECT)) for at, line in enumerate(lines) if line.startswith((DIRECT, DURING))]
     if not links or any(_EXIT.match(line) for line in lines[links[-1][0] :]):

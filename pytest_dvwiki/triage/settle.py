@@ -110,9 +110,9 @@ def _outcomes(
     verdicts: Sequence[Verdict],
     key: Literal["seed", "simulator"],
 ) -> dict[str, tuple[Sequence[str], Sequence[str]]]:
-    """Map each cause to the seeds (or simulators) that failed, and those that passed."""
+    """Map each cause to the seeds (or simulators) with which its tests failed, and those with which they passed."""
     passed: dict[str, set[str]] = {}
-    # Only a few of thousands of passing tests are needed.
+    # Thousands of tests may pass; only those that also failed are needed.
     asked = {failure.nodeid.partition("[")[0] for failure in failures}
     for nodeid, value, outcome in results:
         if outcome == "passed" and value is not None and nodeid.partition("[")[0] in asked:

@@ -177,7 +177,7 @@ class Accepting:
     def __init__(self, matcher: Matcher, waivers: Waivers, day: str, *, accepts: Matcher | None = None) -> None:
         self._matcher = accepts or matcher
         self._all = waivers.mode == FOR_ALL
-        # The test of a line, and the fingerprint and page of its failure, are not known yet.
+        # Waivers by test, fingerprint or page are left out: these are not known yet when lines are matched.
         valid = [
             each
             for each in waivers.waivers

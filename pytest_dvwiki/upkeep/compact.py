@@ -45,7 +45,7 @@ def compact(
 
     Args:
         layout: Where the wiki is.
-        older_than_days: Minimum age of a month's last day, exclusive.
+        older_than_days: A month is rolled up if its last day was more than this many days ago.
         today: The current day, by default today in UTC.
         lock_timeout: Seconds to wait for the lock.
 

@@ -40,7 +40,7 @@ def check_index(wiki: Path, page_cache: PageCache) -> Iterator[Finding]:
 
 
 def rows_behind(wiki: Path, path: str, expected: bytes) -> list[Finding]:
-    """Return pages with index rows that lack people's latest edits; empty if the index file has other differences.
+    """Return a finding for each index row that lacks people's latest edits; none if the index differs in other ways.
 
     Args:
         wiki: The folder of the wiki.

@@ -39,7 +39,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--clean",
         type=float,
         metavar="DAYS",
-        help="first remove rounds not written to for this many days",
+        help="first remove the folders of rounds in which nothing was written for this many days",
     )
     add_place(parser)
 

@@ -20,7 +20,7 @@ VARIABLE = "DVWIKI_ENGINE"
 WORTH_LOADING = 1 << 19
 """Number of bytes to scan in Python before a library is loaded."""
 _LEAST = 1 << 12
-"""Minimum number of bytes to count for a block, because a few lines take Python as long as this many bytes."""
+"""A smaller block counts as this many bytes, because Python takes as long for a few lines."""
 
 
 class Engine(Protocol):

@@ -55,7 +55,7 @@ def choose_in_text(
 
 
 def _ends_well(first: int, lines: Sequence[tuple[int, str]], matcher: Matcher) -> bool:
-    """Return whether a testbench ends a good run with an assertion just before line `first`, where GHDL reports it."""
+    """Return whether the assertion that GHDL reports on line `first` only ended a good run, as in some testbenches."""
     said = (line for number, line in lines if first - _ABOVE <= number < first)
     return any((hit := matcher.match(strip_line(line))) is not None and hit.pattern.id == _GOOD_END for line in said)
 

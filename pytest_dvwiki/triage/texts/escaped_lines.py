@@ -19,7 +19,7 @@ _FEED = re.compile(r"(?<!\\)\\n")
 _FEED_WITHIN = re.compile(r"(?<!\\)\\\\n")
 """An escaped line feed in a string within a string."""
 _MANY = 3
-"""Minimum number of escaped line feeds to unfold a line without a quote or with format fields."""
+"""Minimum number of escaped line feeds for which a line is unfolded that has no quotes, or has format fields."""
 _QUOTED = re.compile(r"[\s\[{(,]*(?:[\w.-]+\s*[:=]\s*)?[bu]?(?P<quote>[\"'])")
 """A line that starts with a string, or with a name and its string."""
 _QUOTED_BYTES = re.compile(_QUOTED.pattern.encode())
@@ -99,7 +99,7 @@ class Folds:
 
 
 def _candidate_lines(block: bytes) -> Iterator[tuple[int, int]]:
-    """Yield start and end of the lines that may be folded."""
+    """Yield the start and end offsets of each line that may contain several lines."""
     # A search for one byte is many times faster than a search for two.
     marks = [re.escape(mark) for mark in _MARKS if mark[:1] in block and mark in block]
     if not marks:

@@ -12,7 +12,7 @@ _FEW_LINES = 3
 """Maximum number of non-empty lines in a text that lost its line feeds."""
 _LONG = 80
 _MESSAGES = 2
-"""Minimum number of messages in a line to split it."""
+"""Minimum number of messages for which a line is split."""
 _HEADS = (
     r"(?:-\.--|\d+(?:\.\d+)?)[munpf]?s\s+(?:INFO|WARNING|ERROR|CRITICAL|DEBUG)\s"
     r"|UVM_(?:INFO|WARNING|ERROR|FATAL)\s[@\w/.]|make(?:\[\d+\])?:\s(?:\*\*\*|Entering|Leaving)"
@@ -50,5 +50,5 @@ def _head() -> re.Pattern[str]:
 
 @functools.cache
 def _last() -> re.Pattern[str]:
-    """Return the expression for a tool's final summary, which alone shows that line feeds were lost."""
+    """Return the expression for a tool's final summary; if it is inside a line, line feeds were lost."""
     return re.compile(simulators.either(lambda tool: tool.summary, _LAST))

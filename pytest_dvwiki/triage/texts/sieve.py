@@ -110,7 +110,7 @@ class Sieve:
 
 
 class _Kinds(KindCounts):
-    """Counts skipped messages for the last kept message of their kind."""
+    """Counts messages by kind: a skipped message is added to the count of the last kept message of its kind."""
 
     def __init__(self) -> None:
         super().__init__(OF_A_KIND)
@@ -302,7 +302,7 @@ class _Numbers:
         return self._number
 
     def up(self, offset: int, lines: int) -> int:
-        """Return the offset of the line that is `lines` lines above another one."""
+        """Return the offset of the line that is `lines` lines above the one at `offset`, or of the block's first."""
         start = self.block.rfind(b"\n", 0, offset) + 1
         for _ in range(lines):
             if start == 0:
@@ -311,7 +311,7 @@ class _Numbers:
         return start
 
     def down(self, offset: int, lines: int) -> int:
-        """Return the offset of the line that is `lines` lines below another one."""
+        """Return the offset of the line that is `lines` lines below the one at `offset`, or the end of the block."""
         for _ in range(lines):
             end = self.block.find(b"\n", offset)
             if end < 0:

@@ -56,7 +56,7 @@ def choose_in_wrapped(lines: Sequence[tuple[int, str]], matcher: Matcher, choice
     Args:
         lines: All lines of the text with their numbers.
         matcher: The patterns.
-        choice: The first cause in the unjoined lines.
+        choice: The first cause in the unjoined lines; None if there is none.
     """
     lines = [(number, text.removesuffix("\r")) for number, text in lines]
     texts = [text for _, text in lines]
@@ -126,7 +126,10 @@ def _put_together(lines: Sequence[tuple[int, str]], width: int) -> Iterator[_Joi
 
 
 def _width(texts: Sequence[str]) -> int | None:
-    """Return the column at which the text may have been wrapped. A longer word is on a line of its own."""
+    """Return the column at which a text may have been wrapped between words; None if its widest line does not fit that.
+
+    A line without a space does not count: a word that is longer than the column stands on a line of its own.
+    """
     if len(texts) > _MOST_LINES:
         return None
     widest = max((len(line) for text in texts if " " in (line := text.rstrip()).lstrip("> ")), default=0)
@@ -135,7 +138,7 @@ def _width(texts: Sequence[str]) -> int | None:
 
 def _join(lines: Sequence[tuple[int, str]], width: int) -> Iterator[_Joined]:
     """Yield the lines, each joined with its continuation."""
-    # A carriage return within a line, as of a progress bar, becomes a line feed, which would count as another line.
+    # In a stripped line, a carriage return (of a progress bar) has become a line feed, which must not count as a line.
     stripped = [strip_line(text).replace("\n", " ") for _, text in lines]
     at = 0
     while at < len(lines):
