@@ -165,7 +165,7 @@ class Returns:
             read = self.exclusions.changes_since(commit, self._vcs, occurrence)
             if in_place is not False and not read:
                 continue
-            if in_place and self._is_as_when_failing(each.cause, read):
+            if in_place and self._is_taken_back(each.cause, commit, read):
                 in_place = None
             name = self._history.reference(each.cause)
             yield (
@@ -182,20 +182,24 @@ class Returns:
                 ),
             )
 
-    def _is_as_when_failing(self, cause: str, files: Sequence[str]) -> bool:
-        """Return whether files that changed since a fix are again as they were in a run with the cause.
+    def _is_taken_back(self, cause: str, passed: str, files: Sequence[str]) -> bool:
+        """Return whether code that changed between a run with the cause and its fix was changed back since.
 
         The fix may have repaired only one of two faults, and the repair of the other one, unseen by any run, is undone.
+
+        Args:
+            cause: The fixed cause.
+            passed: Full hash of the commit of the fix's first run.
+            files: Files with code that changed since that run.
         """
         known, vcs = self._history.cause(cause), self._vcs
         if known is None or known.history is None or vcs is None:
             return False
-        commits = dict.fromkeys(row.commit for row in known.history.rows if row.commit and not row.dirty)
-        for commit in itertools.islice(commits, _MOST_FAILING):
-            changed = self._repository.changed(commit, vcs)
-            if changed is not None and not {*files} <= {*self._repository.in_code(changed, commit, vcs)}:
-                return True
-        return False
+        failed = dict.fromkeys(row.commit for row in known.history.rows if row.commit and not row.dirty)
+        return any(
+            self._repository.takes_back((commit, passed), vcs, files)
+            for commit in itertools.islice(failed, _MOST_FAILING)
+        )
 
     @cached_property
     def _passed(self) -> set[tuple[str, str, str]]:

@@ -80,6 +80,8 @@ _MOST_STATES = 10
 _SHORT = 12
 EDITS = "uncommitted changes"
 """Prefix of the description of uncommitted changes."""
+_SPECIFIC = re.compile(r"\w\W+\w")
+"""Matches a line of code, without insignificant white space, that is more than keywords."""
 _IDENTIFIER = re.compile(r"[A-Za-z_]\w*", re.ASCII)
 _IN_TEXT = 3
 
@@ -493,6 +495,24 @@ class Repository:
                 output(Path(top), "apply", "--check", *way, patch) is not None for way in (["--reverse"], [])
             )
         return undoes if undoes != redoes else None
+
+    def takes_back(self, span: tuple[str, str], now: Vcs, files: Sequence[str]) -> bool:
+        """Return whether code that changed between two commits was changed back since, at least in part.
+
+        Lines without anything specific, as `end else begin`, do not count.
+
+        Args:
+            span: Full hashes of the two commits.
+            now: The state of a later run; if it has uncommitted changes, it must be the current state.
+            files: Names of the files to compare.
+        """
+        paths = ("--", *(f":(top,literal){name}" for name in files))
+        since = (span[1],) if now.dirty else (span[1], str(now.commit))
+        if not files or not all(map(COMMIT.fullmatch, (*span, *since))):
+            return False
+        made, later = (self._git.ask("diff", *PATCH, *ends, *paths) for ends in (span, since))
+        (added, removed), (came, gone) = changed_lines(made or ""), changed_lines(later or "")
+        return any(_SPECIFIC.search(line.strip()) for _, line in (*(added & gone), *(removed & came)))
 
     def undid(self, fix: Fix, later: Fix, now: Vcs) -> bool:
         """Return whether a fix's changes were still in place at a later fix, and are undone in the current sources.

@@ -944,8 +944,14 @@ def test_passes_before_and_after_a_commit_that_was_undone_do_not_clear_it(projec
     assert {line.partition(" ")[2] for line in found.log} == {'Revert "fifo: mend"', "regs: rework", "fifo: mend"}
 
 
-def test_a_repair_that_no_run_showed_and_that_is_undone_brings_the_cause_back(project: Project) -> None:
-    """The test failed with two faults, so it passed only after the second repair."""
+@pytest.mark.parametrize("is_edited", [False, True])
+def test_a_repair_that_no_run_showed_and_that_is_undone_brings_the_cause_back(
+    project: Project, *, is_edited: bool
+) -> None:
+    """The test failed with two faults, so it passed only after the second repair.
+
+    It does not matter whether another commit changed other lines of the file.
+    """
     reads = ("rtl/fifo.sv", "rtl/regs.sv")
     project.commit("regs", "rtl/regs.sv")
     project.run(seed="1", named=True)
@@ -958,7 +964,11 @@ def test_a_repair_that_no_run_showed_and_that_is_undone_brings_the_cause_back(pr
     git(project.root, "revert", "--no-edit", "HEAD~1")
     for seed in "4567":
         project.run(seed=seed, named=True)
-    git(project.root, "revert", "--no-edit", "HEAD~1")
+    if is_edited:
+        file = project.root / reads[0]
+        file.write_text(f"assign full = 1'b0;\n\n\n{file.read_text()}")
+        git(project.root, "commit", "--quiet", "--all", "--message", "fifo: a flag")
+    git(project.root, "revert", "--no-edit", f"HEAD~{1 + is_edited}")
     (cause,) = project.run(fails=True, seed="8", reads=reads).causes
     assert cause.news == "REGRESSED"
 
