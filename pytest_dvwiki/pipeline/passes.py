@@ -109,8 +109,8 @@ def passed_again(
         # A cause may fail thousands of tests; the difference is the same for all that failed with the same sources.
         between = failed, each.fingerprint
         if between not in differences:
-            named = _suspects(each, history)
-            differences[between] = repository.difference(failed, vcs, named, each.reads)
+            named, came = _suspects(each, history), _came_in(each, history)
+            differences[between] = repository.difference(failed, vcs, named, each.reads, came)
         return differences[between]
 
     of_others = functools.cache(functools.partial(_tests_of_others, history=history))
@@ -156,6 +156,13 @@ def _suspects(failing: StillFailing, history: History) -> str:
     came = known.first_bad if known is not None else None
     files = came.files if came is not None and came.is_certain and came.likely_count == 1 else ()
     return evidence(failing.nodeid, "\n".join((failing.evidence, *files)), failing.reads)
+
+
+def _came_in(failing: StillFailing, history: History) -> tuple[str, str] | None:
+    """Return the ends of the range of commits that introduced a cause; None if unknown."""
+    known = history.cause(failing.fingerprint)
+    came = known.first_bad if known is not None else None
+    return (came.good, came.bad) if came is not None and not came.dirty else None
 
 
 class _FixRange(NamedTuple):
@@ -231,9 +238,9 @@ def _up_to_restored(
     commit = repository.restoring(good, (str(first), str(last)), failing.reads) if good else None
     if commit is None:
         return found
-    named = _suspects(failing, history)
+    named, came = _suspects(failing, history), _came_in(failing, history)
     until = Vcs(commit=commit, branch=vcs.branch)
-    return _FixRange((first, commit), repository.difference(failing.vcs, until, named, failing.reads))
+    return _FixRange((first, commit), repository.difference(failing.vcs, until, named, failing.reads, came))
 
 
 def _absent_at(failing: StillFailing, history: History) -> str | None:

@@ -15,6 +15,10 @@ from pytest_dvwiki.records.sides import FOR_PEOPLE, HDL, MAKEFILE, is_unread
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
+Lines = tuple[Counter[tuple[str, str]], Counter[tuple[str, str]]]
+"""The lines that a patch adds, and those that it removes, each with the name of its file."""
+_SPECIFIC = re.compile(r"\w\W+\w")
+"""Matches a line of code, without insignificant white space, that is more than keywords."""
 _MOST = 1000
 """Maximum number of listed commits, and of file names in a search."""
 MOST_COMPARED = 100
@@ -170,6 +174,17 @@ class Listing:
         is_known = any(not names.isdisjoint(known) for names in changed)
         found = {line for line, names in code.items() if not names}
         return found if is_known and len(found) < len(code) else set()
+
+    def taking_back(self, made: Lines, names: Iterable[str]) -> list[str]:
+        """Return the lines of the commits that change back, in the given files, some of the code that a patch changed.
+
+        Args:
+            made: The lines that the patch adds and removes.
+            names: The files.
+        """
+        paths = (f":(top,literal){name}" for name in names)
+        patches = {name: part for name, _, part in _parts(self._log(*PATCH, *self.span, "--", *paths))}
+        return [each.line for each in self.commits if changes_back(changed_lines(patches.get(each.name, "")), made)]
 
     def has_unread_only(self, files: Collection[str], named: Collection[str]) -> bool:
         """Return whether the failing simulation read none of these files, and no commit adds or removes any of them.
@@ -389,7 +404,16 @@ def with_same_code(patch: str) -> set[str]:
     return found
 
 
-def changed_lines(patch: str) -> tuple[Counter[tuple[str, str]], Counter[tuple[str, str]]]:
+def changes_back(later: Lines, made: Lines) -> bool:
+    """Return whether a patch changes back some of the code that an earlier patch changed.
+
+    Lines of keywords only, such as `end else begin`, do not count.
+    """
+    (added, removed), (came, gone) = made, later
+    return any(_SPECIFIC.search(line.strip()) for _, line in (*(added & gone), *(removed & came)))
+
+
+def changed_lines(patch: str) -> Lines:
     """Return the lines of code that a patch without context lines adds and removes, with the names of their files.
 
     Lines that it moves within a file are left out.

@@ -18,7 +18,14 @@ from msgspec.structs import replace
 
 from pytest_dvwiki.capture.git import revisions
 from pytest_dvwiki.capture.git.command import COMMIT, DIFF, PATCH, Git, clean_text, git
-from pytest_dvwiki.capture.git.listing import MOST_COMPARED, Listing, changed_lines, unread_files, with_same_code
+from pytest_dvwiki.capture.git.listing import (
+    MOST_COMPARED,
+    Listing,
+    changed_lines,
+    changes_back,
+    unread_files,
+    with_same_code,
+)
 from pytest_dvwiki.capture.git.people import People
 from pytest_dvwiki.capture.git.revisions import Revisions, is_revision
 from pytest_dvwiki.git import output
@@ -80,8 +87,6 @@ _MOST_STATES = 10
 _SHORT = 12
 EDITS = "uncommitted changes"
 """Prefix of the description of uncommitted changes."""
-_SPECIFIC = re.compile(r"\w\W+\w")
-"""Matches a line of code, without insignificant white space, that is more than keywords."""
 _IDENTIFIER = re.compile(r"[A-Za-z_]\w*", re.ASCII)
 _IN_TEXT = 3
 
@@ -192,7 +197,14 @@ class Repository:
         last = None if vcs.commit is None else self.last_change(vcs.commit)
         return vcs if last == vcs.commit else replace(vcs, source_commit=last)
 
-    def difference(self, before: Vcs, now: Vcs, named: str = "", reads: Sequence[str] = ()) -> Difference:
+    def difference(
+        self,
+        before: Vcs,
+        now: Vcs,
+        named: str = "",
+        reads: Sequence[str] = (),
+        came: tuple[str, str] | None = None,
+    ) -> Difference:
         """Return what changed between a failing run and a passing run.
 
         Args:
@@ -200,6 +212,8 @@ class Repository:
             now: The repository when the test passed: the current state.
             named: Evidence; files that it mentions come first, and commits that touch them are always included.
             reads: Files that the failing simulation read; they come first, and so do commits that touch them.
+            came: Full hashes of the ends of the range in which the cause came; commits that change back what changed in
+                it come first.
         """
         if before.commit is None or now.commit is None:
             which = "failed" if before.commit is None else "passes"
@@ -207,7 +221,7 @@ class Repository:
             return Difference(change="unrecorded", note=note)
         if is_revision(before.commit, now.commit):
             return self._between_revisions(before.commit, now.commit)
-        suspects = _Suspects(named, tuple(reads), self.root, "A")
+        suspects = _Suspects(named, tuple(reads), self.root, "A", came)
         same_edits = before.changes == now.changes and before.dirty == now.dirty and now.dirty == bool(now.changes)
         same_edits = same_edits or self._has_unread_edits_only(before, now, reads)
         if before.commit == now.commit:
@@ -499,8 +513,6 @@ class Repository:
     def takes_back(self, span: tuple[str, str], now: Vcs, files: Sequence[str]) -> bool:
         """Return whether code that changed between two commits was changed back since, at least in part.
 
-        Lines without anything specific, as `end else begin`, do not count.
-
         Args:
             span: Full hashes of the two commits.
             now: The state of a later run; if it has uncommitted changes, it must be the current state.
@@ -511,8 +523,7 @@ class Repository:
         if not files or not all(map(COMMIT.fullmatch, (*span, *since))):
             return False
         made, later = (self._git.ask("diff", *PATCH, *ends, *paths) for ends in (span, since))
-        (added, removed), (came, gone) = changed_lines(made or ""), changed_lines(later or "")
-        return any(_SPECIFIC.search(line.strip()) for _, line in (*(added & gone), *(removed & came)))
+        return changes_back(changed_lines(later or ""), changed_lines(made or ""))
 
     def undid(self, fix: Fix, later: Fix, now: Vcs) -> bool:
         """Return whether a fix's changes were still in place at a later fix, and are undone in the current sources.
@@ -676,6 +687,7 @@ class Repository:
         The order is:
 
         - if the evidence reports a missing file, commits that removed the file or wrote its name,
+        - commits that change back what changed when the cause came,
         - commits that touch files mentioned in the evidence,
         - commits that touch files read by the failing simulation,
         - commits that added or removed a file next to these, if the failing run lacked that file,
@@ -712,8 +724,19 @@ class Repository:
         ]
         known = {*suspects.named(listing.files), *suspects.reads}
         unread = listing.unread(known, suspects.absent, edited) - {*wrote}
-        found = sorted(dict.fromkeys([*wrote, *found]), key=lambda line: line in unread)
+        back = self._changing_back(listing, suspects.came)
+        found = sorted(dict.fromkeys([*wrote, *back, *found]), key=lambda line: line in unread)
         return tuple(found[:MOST_COMMITS]), unread
+
+    def _changing_back(self, listing: Listing, came: tuple[str, str] | None) -> list[str]:
+        """Return the listed commits that remove code that a range added, or add code that it removed."""
+        files = self._files(*came) if came is not None and all(map(COMMIT.fullmatch, came)) else None
+        shared = [name for name in files or () if name in listing.files]
+        if came is None or not 0 < len(shared) <= MOST_COMPARED:
+            return []
+        paths = ("--", *(f":(top,literal){name}" for name in shared))
+        made = changed_lines(self._git.ask("diff", *PATCH, *came, *paths) or "")
+        return listing.taking_back(made, shared)
 
     def _log(self, *arguments: str, paths: Sequence[str]) -> list[str]:
         text = self._git.ask("log", "--no-color", "--encoding=UTF-8", "--format=%H %s", *arguments, *paths) or ""
@@ -768,6 +791,8 @@ class _Suspects(Struct, frozen=True):
     """Root of the project; relative paths in the text start here."""
     absent: Literal["A", "D"] = "D"
     """git's letter for files that the failing run lacked: `A` (added) if that run came first, else `D` (deleted)."""
+    came: tuple[str, str] | None = None
+    """Full hashes of the ends of the range in which the cause came; None if unknown."""
 
     def named(self, files: Iterable[str]) -> list[str]:
         """Return the files that the evidence mentions: by base name, or as the quoted name of a unit or module.

@@ -76,6 +76,26 @@ def test_the_state_is_commit_branch_and_changes(project: Project) -> None:
     assert project.state.changes not in {None, dirty.changes}
 
 
+@pytest.mark.parametrize("reads", [(), ("rtl/fifo.v", "rtl/regs.v", "tb/test.v")])
+def test_commits_that_change_back_what_came_with_the_cause_come_first(project: Project, reads: tuple[str, ...]) -> None:
+    good = "module fifo;\nassign full = count == 8;\nalways begin\nend else begin\nend\n"
+    project.commit("fifo: full", rtl__fifo_v=good)
+    passed = str(project.state.commit)
+    project.commit("fifo: faster", rtl__fifo_v=good.replace("== 8", ">= 7").replace("end else begin\n", ""))
+    failed = project.state
+    project.commit("test: more", tb__test_v="module tb; initial begin end")
+    project.commit("fifo: full later", rtl__fifo_v=good.replace("== 8", "> 7").replace("end else begin\n", ""))
+    for number in range(3):
+        project.commit(f"fifo: note {number}", rtl__fifo_v=f"wire note{number};\n{good.replace('== 8', '> 7')}")
+        project.commit(f"regs: {number}", rtl__regs_v=f"wire reg{number};")
+    came = (passed, str(failed.commit))
+    newest = ["regs: 2", "fifo: note 2", "regs: 1", "fifo: note 1", "regs: 0", "fifo: note 0", "test: more"]
+    repository = Repository(layout(project.root))
+    found = repository.difference(failed, project.state, reads=reads, came=came)
+    assert subjects(found) == ["fifo: full later", *newest]
+    assert subjects(repository.difference(failed, project.state, reads=reads))[0] == "regs: 2"
+
+
 def test_text_for_people_neither_breaks_nor_repairs_unless_it_is_read(project: Project) -> None:
     failed = project.state
     project.commit("notes", NOTES="x", **{"notes.md": "one"})
