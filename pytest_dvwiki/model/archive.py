@@ -126,6 +126,9 @@ class Vcs(Struct, frozen=True, kw_only=True):
     """Hash of the uncommitted changes as 12 hex digits; None if they could not be read."""
     edited: tuple[str, ...] = ()
     """All files with uncommitted changes, relative to the repository's top; empty if unknown or too many."""
+    edited_lines: tuple[str, ...] = ()
+    """Short hashes of the lines of code that the uncommitted changes add, or, if there are none, of those that they
+    remove; empty if unknown or too many."""
     source_commit: str | None = None
     """The last commit that changed sources, if `commit` did not, as when it archives a run; else None."""
 

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from pytest_dvwiki.causes.cause import Cause, RuledOut
     from pytest_dvwiki.causes.history import History
     from pytest_dvwiki.model import FirstBad, Occurrence, Onset, Run
+    from pytest_dvwiki.records.aggregate import OccurrenceRow
 
 
 class Excluded(NamedTuple):
@@ -86,19 +87,28 @@ class Exclusions:
     def _is_dropped(self, known: Cause, vcs: Vcs, occurrence: Occurrence) -> bool:
         """Return whether a cause occurred only with uncommitted changes that are gone, and is fixed without them.
 
-        If commits changed the same files since, return False, because they may contain these changes.
+        If commits changed the same files since, return False, unless their lines are known to be others.
         """
         history, fix = known.history, known.newest_fix
         if history is None or history.runs > len(history.rows) or fix is None or not fix.counts or fix.returned:
             return False
         rows = history.rows
-        if not fix.note or (vcs.dirty and not vcs.edited):
+        is_by_dropping = fix.note or not (fix.log or fix.files)
+        if not is_by_dropping or (vcs.dirty and not vcs.edited):
             return False
         if not all(row.dirty and row.edited and row.commit for row in rows):
             return False
         edited = {name for row in rows for name in row.edited if concerns(name, occurrence.reads)}
-        changed = [self._repository.changed(str(row.commit), vcs) for row in rows]
-        return bool(edited) and all(names is not None and edited.isdisjoint(names) for names in changed)
+        return bool(edited) and not any(self._may_have_edits(row, vcs, edited) for row in rows)
+
+    def _may_have_edits(self, row: OccurrenceRow, vcs: Vcs, edited: set[str]) -> bool:
+        """Return whether the current sources may have some of the uncommitted changes of an earlier run in files."""
+        changed = self._repository.changed(str(row.commit), vcs)
+        if changed is None:
+            return True
+        if edited.isdisjoint(changed):
+            return False
+        return not row.edited_lines or self._repository.has_edits(row.edited_lines, str(row.commit), vcs)
 
     def read_changes(self, occurrence: Occurrence) -> tuple[str, ...] | None:
         """Return the code that changed since the last passes, and that the simulations may have read.

@@ -57,6 +57,8 @@ class OccurrenceRow(NamedTuple):
     """1 if the run's commit lacked the newest fix; `tables.REPORTED` if the occurrence was only reported."""
     edited: tuple[str, ...] = ()
     """The files with uncommitted changes; empty if they are not on record."""
+    edited_lines: tuple[str, ...] = ()
+    """Short hashes of the lines of the uncommitted changes; empty if they are not on record."""
 
 
 class UnprovenPass(NamedTuple):
@@ -147,6 +149,7 @@ class CauseHistory(Struct, frozen=True, kw_only=True):
 _ROW = (
     "SELECT o.fingerprint, r.task_id, r.finished, o.error_class, o.pattern, o.tests, o.names, o.seeds, r.vcs_commit,"
     " r.dirty, r.branch, r.simulators, o.without_fix, r.edited,"
+    " r.edited_lines,"
     " (SELECT group_concat(DISTINCT f.simulator) FROM failed f WHERE f.run = o.run AND f.fingerprint = o.fingerprint)"
     " FROM occurrences o JOIN runs r ON r.id = o.run"
 )
@@ -154,13 +157,22 @@ _ROW = (
 
 def occurrence_rows(archive: Archive, rest: str, values: Sequence[Any]) -> Iterator[OccurrenceRow]:
     """Yield the occurrences selected by the last clauses of an SQL statement, `WHERE o.… ORDER BY …`."""
-    for *row, names, seeds, commit, dirty, branch, simulators, without_fix, edited, failing in archive.db.execute(
-        f"{_ROW} {rest}", tuple(values)
-    ):
+    for (
+        *row,
+        names,
+        seeds,
+        commit,
+        dirty,
+        branch,
+        simulators,
+        without_fix,
+        edited,
+        lines,
+        failing,
+    ) in archive.db.execute(f"{_ROW} {rest}", tuple(values)):
         where = (commit, dirty, branch, _failing(simulators, failing or ""))
-        yield OccurrenceRow._make(
-            (*row, TEXTS.decode(names), TEXTS.decode(seeds), *where, without_fix, TEXTS.decode(edited))
-        )
+        edits = (TEXTS.decode(edited), TEXTS.decode(lines))
+        yield OccurrenceRow._make((*row, TEXTS.decode(names), TEXTS.decode(seeds), *where, without_fix, *edits))
 
 
 def _failing(simulators: str, failing: str) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-VERSION = 43
+VERSION = 44
 """Incremented with every change to the tables or their contents."""
 
 # Tables with long texts have rowids: WITHOUT ROWID would put whole rows into the upper levels of the tree.
@@ -20,8 +20,8 @@ CREATE TABLE files (
 CREATE INDEX files_with_problem ON files (folder, name) WHERE problem != '';
 CREATE TABLE runs (
   id INTEGER PRIMARY KEY, moment TEXT UNIQUE, task_id TEXT UNIQUE, finished TEXT, vcs_commit TEXT, branch TEXT,
-  source_commit TEXT, dirty INTEGER, changes TEXT, edited TEXT, simulators TEXT, run_id TEXT, totals TEXT,
-  axes TEXT);
+  source_commit TEXT, dirty INTEGER, changes TEXT, edited TEXT, edited_lines TEXT, simulators TEXT, run_id TEXT,
+  totals TEXT, axes TEXT);
 CREATE INDEX runs_by_commit ON runs (vcs_commit, moment);
 CREATE INDEX runs_by_source_commit ON runs (source_commit, moment);
 CREATE TABLE suites (

@@ -111,7 +111,7 @@ def _insert_run(db: sqlite3.Connection, record: RunRecord, moment: str) -> int:
     simulators = [f"{item.name} {item.version}" if item.version else item.name for item in record.simulators]
     cursor = db.execute(
         "INSERT INTO runs (moment, task_id, finished, vcs_commit, branch, source_commit, dirty, changes, edited,"
-        " simulators, run_id, totals, axes) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        " edited_lines, simulators, run_id, totals, axes) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
         (
             moment,
             record.task_id,
@@ -122,6 +122,7 @@ def _insert_run(db: sqlite3.Connection, record: RunRecord, moment: str) -> int:
             record.vcs.dirty,
             record.vcs.changes,
             json.dumps(record.vcs.edited),
+            json.dumps(record.vcs.edited_lines),
             ", ".join(simulators),
             _json(record.run_id),
             _json(record.totals),

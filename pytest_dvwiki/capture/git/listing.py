@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import re
 from collections import Counter
 from functools import cached_property
@@ -19,6 +20,8 @@ Lines = tuple[Counter[tuple[str, str]], Counter[tuple[str, str]]]
 """The lines that a patch adds, and those that it removes, each with the name of its file."""
 _SPECIFIC = re.compile(r"\w\W+\w")
 """Matches a line of code, without insignificant white space, that is more than keywords."""
+_MOST_EDITED = 50
+"""Maximum number of lines of uncommitted changes that are recorded."""
 _MOST = 1000
 """Maximum number of listed commits, and of file names in a search."""
 MOST_COMPARED = 100
@@ -425,6 +428,25 @@ def changed_lines(patch: str) -> Lines:
                 found.update((name, line) for line in _code(hunk, side, suffix_of(name)))
     added, removed = counts
     return added - removed, removed - added
+
+
+def edited_lines(patch: str) -> tuple[str, ...]:
+    """Return the hashes of the lines that a patch adds, or else of those that it removes; empty if too many."""
+    found = next(filter(None, line_hashes(patch)), set[str]())
+    return tuple(sorted(found)) if len(found) <= _MOST_EDITED else ()
+
+
+def line_hashes(patch: str) -> tuple[set[str], set[str]]:
+    """Return the hashes of the lines of code that a patch adds and removes; lines of keywords only are left out."""
+    added, removed = (
+        {
+            hashlib.sha256(f"{sign}{name}\n{line.strip()}".encode()).hexdigest()[:8]
+            for name, line in lines
+            if _SPECIFIC.search(line.strip())
+        }
+        for sign, lines in zip("+-", changed_lines(patch), strict=True)
+    )
+    return added, removed
 
 
 def _files_in(patch: str) -> Iterator[tuple[str, list[str]]]:

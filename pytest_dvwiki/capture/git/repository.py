@@ -23,6 +23,8 @@ from pytest_dvwiki.capture.git.listing import (
     Listing,
     changed_lines,
     changes_back,
+    edited_lines,
+    line_hashes,
     unread_files,
     with_same_code,
 )
@@ -174,6 +176,7 @@ class Repository:
             dirty=changes != "",
             changes=hashlib.sha256(changes.encode()).hexdigest()[:12] if changes else None,
             edited=self._edited_files() if changes else (),
+            edited_lines=edited_lines(changes) if changes else (),
         )
 
     def _edited_files(self) -> tuple[str, ...]:
@@ -524,6 +527,18 @@ class Repository:
             return False
         made, later = (self._git.ask("diff", *PATCH, *ends, *paths) for ends in (span, since))
         return changes_back(changed_lines(later or ""), changed_lines(made or ""))
+
+    def has_edits(self, lines: Sequence[str], commit: str, now: Vcs) -> bool:
+        """Return whether the changes since a commit include any of the uncommitted changes that a run had at it.
+
+        Args:
+            lines: Hashes of the lines of the uncommitted changes.
+            commit: Full hash of the commit.
+            now: The current state.
+        """
+        span = (commit,) if now.dirty else (commit, str(now.commit))
+        since = self._git.ask("diff", *PATCH, *span, *self._sources) if all(map(COMMIT.fullmatch, span)) else None
+        return since is None or not {*lines}.isdisjoint(hashed for each in line_hashes(since) for hashed in each)
 
     def undid(self, fix: Fix, later: Fix, now: Vcs) -> bool:
         """Return whether a fix's changes were still in place at a later fix, and are undone in the current sources.
