@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
+    from _pytest.mark.structures import ParameterSet
+
     from .harness import Call, Record
 
 pytestmark = pytest.mark.sim
@@ -25,6 +27,8 @@ LEFT_OUT = ("ghdl_", "verilator", "cocotb_test_", "runner_thread")
 """Slow sessions with the same results as others on Icarus; only `make outcomes` runs them."""
 NOT_COMPARED = ("verilator", "ghdl", "cocotb_test", "native_timeout", "runner_timeout")
 """Slow sessions that are not run a second time without the plugin."""
+COMPARED = ("native-", "native_reruns-", "plain_crash-")
+"""Sessions that `make test` runs a second time without the plugin; `make outcomes` runs others, too."""
 
 
 def marks(session: Session, mode: str) -> list[pytest.MarkDecorator]:
@@ -38,6 +42,16 @@ RUNS = [
     for session in sessions().values()
     for mode in session.modes
 ]
+
+
+def is_run_again(run: ParameterSet) -> bool:
+    """Return whether `make test` checks the exit status; if not, that takes a second run of a slow session."""
+    session = run.values[0]
+    assert isinstance(session, Session)
+    alone = session.status is not None or bool(session.then) or not session.is_pytest
+    return alone or str(run.id).startswith(COMPARED)
+
+
 CELLS = [
     pytest.param(cell, mode, id=f"{cell.session.name}-{mode}-{cell.row}", marks=marks(cell.session, mode))
     for cell in cells()
@@ -94,7 +108,14 @@ def test_totals(shared: Path, session: Session, mode: str) -> None:
         assert record.totals["passed"] == session.passed
 
 
-@pytest.mark.parametrize(("session", "mode"), [run for run in RUNS if not str(run.id).startswith(NOT_COMPARED)])
+@pytest.mark.parametrize(
+    ("session", "mode"),
+    [
+        pytest.param(*run.values, id=run.id, marks=run.marks if is_run_again(run) else [pytest.mark.further_mode])
+        for run in RUNS
+        if not str(run.id).startswith(NOT_COMPARED)
+    ],
+)
 def test_exit_status_is_that_of_the_tests(shared: Path, session: Session, mode: str) -> None:
     call = ran(shared, session, mode)
     if session.status is not None or session.then or not session.is_pytest:

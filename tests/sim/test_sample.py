@@ -194,6 +194,7 @@ def test_an_unknown_fault_is_refused_by_name(sample: Sample) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.further_mode
 @pytest.mark.skipif(shutil.which("iverilog") is None, reason="needs iverilog")
 def test_the_demo_ends_well(tmp_path: Path) -> None:
     run = subprocess.run(
