@@ -20,8 +20,8 @@ RuledOut = Literal["", "unread", "undone", "passed", "apart"]
 """Why another cause of a check cannot explain a failure of this check; empty if the other cause was fixed.
 
 `unread`: the failing simulation read none of the changes that introduced the other cause. `undone`: these changes were
-undone. `passed`: the failing tests had passed with these changes. `apart`: both causes are new, and no changed file was
-read by the simulations of both.
+undone. `passed`: the failing tests had passed with these changes. `apart`: both causes are new, and their simulations
+read no changed file in common.
 """
 
 
@@ -84,9 +84,9 @@ class Cause(Struct, frozen=True, kw_only=True):
     archived_as: str = ""
     """Ids of the runs that already recorded these artefacts; empty if the artefacts are new."""
     like: tuple[str, str] | None = None
-    """The name of a similar older page, and of the page just created; None if there is no similar page."""
+    """The names of a similar older page and of the page just created; None if there is no similar page."""
     beside: Cause | None = None
-    """Another cause previously reported by the same check, if this cause is a different fault."""
+    """Another cause that the same check reported earlier, or in this run, if this cause is a different fault."""
     beside_why: RuledOut = ""
     """Why `beside` cannot explain the failure; empty if it was fixed."""
 

@@ -81,7 +81,7 @@ class History(Protocol):
         ...
 
     def last_causes(self, fingerprint: str, nodeids: Collection[str]) -> Mapping[str, str]:
-        """Map each test to the cause with which it last failed at a check; tests that never did are omitted."""
+        """Map each test to the cause with which it last failed at a check; others are left out."""
         ...
 
     def reference(self, cause: str) -> str:

@@ -48,7 +48,7 @@ class Passed(Struct, frozen=True, kw_only=True):
     tests: tuple[str, ...] = ()
     """The tests that pass again; empty if only the number of passes changed."""
     fails_inside: tuple[str, ...] = ()
-    """Those of `tests` that can be built or imported again, but contain a failing test."""
+    """The units among `tests` that can be built or imported again, but contain a failing test."""
     fix: Fix | None = None
     """The newest fix if only the number of passes changed; otherwise the possible fix between failure and pass."""
     no_proof: NoProof | None = None
@@ -204,7 +204,7 @@ def _both_seeds(
 def _with_commands(
     again: Sequence[PassedAgain], cause: Cause | None, commands: Mapping[tuple[str, str, str | None], Command]
 ) -> Iterator[tuple[PassedAgain, Command]]:
-    """Yield passes with the command of the last failure on their simulator."""
+    """Yield each pass with the command of the last failure on its simulator, if there is one."""
     newest = cause.command if cause is not None else None
     if cause is not None and newest is not None:
         ran_on = {test.simulator for test in cause.occurrence.tests if test.nodeid == newest.test}

@@ -25,9 +25,9 @@ Standing = Literal["held", "passing", "chance", "stated", "returned", "failed", 
 
 `held`: enough runs passed. `passing`: the passes are more than chance, but not yet enough for `held`. `chance`: the
 passes may be chance. `stated`: somebody stated the fix, and no run has passed since. `returned`: the cause came back
-although the passes were more than chance. `failed`: the fix changed nothing. `between`: the passes may be chance, and
-other changes since may have brought the cause back. `elsewhere`: the fix was for other tests or simulators than the
-failing ones.
+although the passes were more than chance. `failed`: the cause came back, and nothing shows that the fix ever worked.
+`between`: the passes may be chance, and other changes since may have brought the cause back. `elsewhere`: the fix was
+for other tests or simulators than the failing ones.
 """
 
 
@@ -89,7 +89,7 @@ class WithoutFix(Statement, frozen=True, kw_only=True):
 
 
 class Beside(Statement, frozen=True, kw_only=True):
-    """The cause is a different fault from one that the same check reported before."""
+    """The cause is a different fault from another cause of the same check."""
 
     page: str
     """The page of the other cause, or its name if it has no page; empty if both are new."""
@@ -396,7 +396,9 @@ def is_fixed_by(state: FixState, commit: str) -> bool:
         commit: Hash of the commit, at least seven digits.
     """
     fix = state.fix
-    last = () if fix.unread_count else (fix.commits or ())[1:]  # the last commit may be an unread one
+    last = (
+        () if fix.unread_count else (fix.commits or ())[1:]
+    )  # the last commit may be one that the simulation did not read
     names = (*last, *(line.partition(" ")[0] for line in fix.likely))
     is_proven = standing(state) in {"held", "passing"} and not state.returned
     return is_proven and any(name.startswith(commit) or commit.startswith(name) for name in names if name)

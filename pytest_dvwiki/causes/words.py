@@ -125,7 +125,7 @@ def _beside(statement: of.Beside, style: Style = PLAIN) -> str:
     if statement.why == "apart":
         return (
             "treated as a different fault from the other failures of this check in this run"
-            " (no changed file was read by the simulations of both)"
+            " (their simulations read no changed file in common)"
         )
     why = {
         "": "",
@@ -281,7 +281,7 @@ def only_read(commits: str) -> str:
 
 
 def ends(held: int, failed: int) -> str:
-    """Return how many fixes held and failed, such as `3 fixes held, 1 failed`; empty if none did."""
+    """Return how many fixes held and failed, such as `3 fixes held, 1 failed`; empty if there are none."""
     results = [(number, word) for number, word in ((held, "held"), (failed, "failed")) if number]
     nouns = [" fix" if number == 1 else " fixes" for number, _ in results[:1]] + [""]
     return ", ".join(f"{number}{noun} {word}" for (number, word), noun in zip(results, nouns, strict=False))
@@ -420,11 +420,11 @@ def of_passes(statement: Passed) -> str:
 
 
 _NO_FIX = {
-    "fails elsewhere": "the cause still fails other tests",
+    "fails elsewhere": "the cause still makes other tests fail",
     "seed": "the same sources failed before, and no seed on record determines its stimulus",
     "older": "the commit is older than the one that failed, and the cause came after it",
     "branch": "the branch never had the commit that failed",
-    "configuration": "configuration not recorded, so it may have run with other parameters than the failure",
+    "configuration": "configuration not recorded, so the parameters may differ from those of the failure",
     "nothing": "the same sources failed before, so it is intermittent",
 }
 

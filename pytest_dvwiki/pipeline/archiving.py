@@ -122,7 +122,7 @@ def known_artefacts(hashes: Iterable[str], settings: Settings) -> dict[str, list
 
 
 def shown(layout: Layout, page: str | None) -> str | None:
-    """Return the path of a page for the terminal."""
+    """Return the path of a page relative to the root, or else its absolute path; None without a page."""
     if page is None:
         return None
     path = layout.wiki / page

@@ -61,7 +61,7 @@ def changed_by_people(layout: Layout, branch: str) -> frozenset[str]:
         RefusedError: There is no repository or no such branch, or the repository's state does not allow a commit.
     """
     with Branch(layout.agent, branch):
-        pass  # this checks that a commit is possible
+        pass  # raises if a commit is not possible
     with Branch(layout.agent) as head:
         return frozenset(each.path for each in head.changed(layout.agent.resolve()))
 
@@ -157,7 +157,7 @@ def _documents(data: bytes, month: Path) -> dict[str, bytes]:
 
 
 def _is_ours(layout: Layout, path: Path, changed: Changed, target: Branch) -> bool | None:
-    """Return whether a file has only changes by dvwiki; None if people changed it too."""
+    """Return whether dvwiki alone changed a file: False if others changed it, None if dvwiki and people did."""
     tasks, wiki = layout.tasks.resolve(), layout.wiki.resolve()
     before, data, staged = target.content(changed.path), path.read_bytes(), changed.staged
     if path.is_relative_to(tasks):
@@ -179,7 +179,7 @@ def _is_ours(layout: Layout, path: Path, changed: Changed, target: Branch) -> bo
 
 
 def _has_our_part_alone(data: bytes, before: bytes | None, staged: bytes | None, owned: Iterable[str]) -> bool | None:
-    """Return whether a page has only changes by dvwiki compared with git; None if people's text changed too."""
+    """Return whether dvwiki alone changed a page since git's version: False if people did, None if both did."""
     if not pages.region_names(data):
         return False
     others = [version for version in (before, staged) if version is not None]

@@ -4,7 +4,7 @@ Failures of one check have different causes if one of these facts is known:
 
 * the tests last failed with different causes of the check;
 * one of these causes cannot explain some of the failures (`exclusions`);
-* the causes are new, the tests passed before, and no file that changed since was read by the simulations of both.
+* the causes are new, the tests passed before, and their simulations read no file in common that changed since.
 """
 
 from __future__ import annotations

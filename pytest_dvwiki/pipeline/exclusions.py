@@ -50,9 +50,9 @@ class Exclusions:
     def excluded(self, name: str, occurrence: Occurrence) -> Excluded | None:
         """Return a cause if it cannot explain a failure; None if it may.
 
-        What introduced the cause must be certain: commits, or uncommitted changes. Other relevant sources must have
-        changed since the last pass before the cause; otherwise a failure on the sources of that pass shows only that
-        the pass was chance.
+        It must be certain which commits, or that uncommitted changes, introduced the cause. Other relevant sources must
+        have changed since the last pass before the cause; otherwise a failure on the sources of that pass shows only
+        that the pass was chance.
         """
         known, vcs = self._history.cause(name), self._vcs
         if known is None or known.history is None or vcs is None or is_beyond_sources(occurrence):

@@ -17,9 +17,9 @@ _Item = TypeVar("_Item")
 _Result = TypeVar("_Result")
 BATCH = {"lsf": "LSFCluster", "pbs": "PBSCluster", "sge": "SGECluster", "slurm": "SLURMCluster"}
 """Batch farms and their dask-jobqueue classes. Queue and memory are set in Dask's configuration."""
-DIED = "the processes that read this file were killed, perhaps because it needs too much memory"
+DIED = "the processes that read this file were killed, perhaps because they needed too much memory"
 _WORTH_PROCESSES = 20_000_000
-"""Number of bytes on disk for which starting several processes pays off."""
+"""Size on disk, in bytes, from which on several processes are faster than one."""
 
 
 class FarmError(Exception):
@@ -75,7 +75,7 @@ class Farm(Struct, frozen=True):
     ) -> Iterator[_Result]:
         begin, jobs = 0, self.jobs
         while begin < len(items):
-            # After a process died, the next item is tried alone: it may be the cause.
+            # After a process died, the next item is tried alone, because that item may be the reason.
             end = len(items) if jobs > 1 else begin + 1
             with ProcessPoolExecutor(jobs) as pool:
                 try:

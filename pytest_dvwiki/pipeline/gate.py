@@ -53,7 +53,7 @@ def _reason(cause: Cause, history: WikiHistory) -> GateReason:
     occurrence = cause.occurrence
     if occurrence.error_class == "unknown" and not history.archive.has(occurrence.fingerprint):
         return "unnamed"
-    # Only the first page counts; the others just refer to it.
+    # Only the first page counts; the others only refer to it.
     if any(page.text("status") == "wont_fix" for page in history.bug_pages(cause.name)[:1]):
         return "wont_fix"
     return "new" if cause.news is None else cause.news.lower()  # type: ignore[return-value]  # of a literal

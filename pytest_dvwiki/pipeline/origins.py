@@ -170,7 +170,7 @@ class _Ranges:
         lacking: str | None,
         is_defined: bool,
     ) -> tuple[Clue, ...]:
-        """Return the clues from the changes in a range, unless some of them are undone in the failing sources."""
+        """Return the clues from the changes in a range; none if some changes are undone in the failing sources."""
         files, passed = self._changed[span], self._repository.last_change(span.passed)
         failed = None if span.failed == self._now else span.failed
         reads = self._repository.with_removed(reads, passed, failed)
@@ -191,7 +191,7 @@ class _Ranges:
 def ranges_of(
     causes: Sequence[Cause], vcs: Vcs, history: History, repository: Repository
 ) -> tuple[dict[str, FirstBad], tuple[FirstBad, ...]]:
-    """Return the commit ranges that introduced the causes of a run, and those that this run adds or narrows.
+    """Return the commit ranges that introduced the causes of a run, and those of them that this run adds or narrows.
 
     A recorded range is left out if the later failures may have a different fault.
 
@@ -225,10 +225,10 @@ def _has_returned(cause: Cause) -> bool:
 
 
 def _precedes_fix(came: FirstBad | None, fix: Fix | None, repository: Repository) -> bool:
-    """Return whether a range without commits ends before a fix, even if the fix may be chance.
+    """Return whether a range of uncertain commits ends before a fix, even if the fix's passes may be chance.
 
-    Such a range only shows when the check first failed, perhaps because of edits that are gone: it may be another
-    fault.
+    Such a range only shows when the check first failed, perhaps because of edits that are gone. The present failure may
+    have another fault.
     """
     if came is None or came.is_certain or fix is None or fix.commits is None:
         return False
@@ -236,7 +236,10 @@ def _precedes_fix(came: FirstBad | None, fix: Fix | None, repository: Repository
 
 
 def _is_another_return(cause: Cause) -> bool:
-    """Return whether the newest fix was reverted or restored since the cause came back: this may be another fault."""
+    """Return whether the newest fix was reverted or restored since the cause came back.
+
+    If so, the failures of this run may have another fault.
+    """
     fix = cause.newest_fix
     known = {cause.fix_in_place, fix.in_place if fix is not None and fix.returned is not None else None}
     return known == {True, False}

@@ -91,7 +91,7 @@ def passed_again(
     """Return what this run's passes prove about recorded failures.
 
     Args:
-        failing: Failed tests that have not passed since with the strongest proof.
+        failing: Tests that failed, without a later pass that is the strongest proof of a fix.
         present: Causes of this run's failures. They are not fixed, even if some of their tests pass.
         simulators: Simulators of this run.
         vcs: The repository during this run.
@@ -106,7 +106,7 @@ def passed_again(
     differences: dict[tuple[Vcs, str], Difference] = {}
 
     def since(each: StillFailing, failed: Vcs) -> Difference:
-        # A cause may fail thousands of tests; the difference is the same for all that failed with the same sources.
+        # A cause may make thousands of tests fail; the difference is the same for all with the same sources.
         between = failed, each.fingerprint
         if between not in differences:
             named, came = _suspects(each, history), _came_in(each, history)
@@ -173,10 +173,10 @@ class _FixRange(NamedTuple):
 
 
 def is_reported(failing: StillFailing) -> bool:
-    """Return whether a test's fix was already reported by a run with uncommitted changes.
+    """Return whether a run with uncommitted changes already reported the fix of a test.
 
-    If these changes were the fix, only the commit that added them is new. If they could not be, because the simulation
-    reads none of the changed files, nothing is new.
+    If the uncommitted changes are the fix, a later pass only adds the commit that contains them. If they cannot be the
+    fix, because the simulation reads none of the changed files, a later pass adds nothing.
     """
     known = failing.fixed
     if failing.proof != OF_EDITS or known is None or not known.counts or not known.files:

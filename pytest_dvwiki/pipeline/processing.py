@@ -162,7 +162,7 @@ def _with_archive(
     causes = as_one(archived.causes, history)
     if archived.written and record.vcs.commit is not None and not record.vcs.dirty:
         causes = tuple(replace(each, matrix=history.matrix(each.name, record.vcs.commit)) for each in causes)
-    # If this run found another cause of the same check, the record may still call the fixed one by its fingerprint.
+    # If this run found another cause of the same check, the record may still call the fixed cause by its fingerprint.
     reported = {
         (each.nodeid, name)
         for each in failing

@@ -33,7 +33,7 @@ def is_gone(archive: Archive, cause: CauseHistory) -> bool:
 
 
 def is_gone_for(archive: Archive, cause: CauseHistory, days: int) -> bool:
-    """Return whether a cause was already gone `days` days before the newest record, and none of its fixes held."""
+    """Return whether a cause without a fix that held was already gone `days` days before the newest record."""
     newest = archive.newest() or ""
     if any(fix.fix.result == "held" for fix in cause.fixes) or not is_gone(archive, cause):
         return False
@@ -45,8 +45,8 @@ def is_gone_for(archive: Archive, cause: CauseHistory, days: int) -> bool:
 def candidates(archive: Archive, record: RunRecord) -> list[str]:
     """Return the fingerprints of causes that may be gone as of a run; `is_gone` decides.
 
-    Causes that an earlier run has already decided are skipped. What remains are causes that have since reached the age
-    limit, and causes with a test that passes in this run but did not pass in the previous one.
+    A cause is a candidate if it has reached the age limit since the previous run, or if one of its tests passes in this
+    run but did not pass in the previous one. For all others the answer is the same as after the previous run.
     """
     passing, before = _passing(archive, record), _run_before(archive, record)
     since = ""
@@ -64,7 +64,7 @@ def candidates(archive: Archive, record: RunRecord) -> list[str]:
         " UNION SELECT fingerprint FROM causes WHERE :since != '' AND newest > :since AND newest < :until) old"
         " WHERE NOT EXISTS (SELECT 1 FROM fix_states s WHERE s.fingerprint = old.fingerprint AND s.holding IS NOT NULL)"
         " ORDER BY 1",
-        # A moment is two times followed by a task id; `~` sorts after all of these.
+        # A sort key begins with a time; `EVER` after the time also includes the rest of the key.
         {
             "tests": tables.json_list(sorted(passing)),
             "since": since,
@@ -84,7 +84,10 @@ def _passing(archive: Archive, record: RunRecord) -> set[str]:
 
 
 def _run_before(archive: Archive, record: RunRecord) -> tuple[int, str] | None:
-    """Return the number and sort key of the previous run, preferring one with the same list of tests."""
+    """Return the row id and sort key of the previous run, preferably one with the same list of tests.
+
+    None if the record has no list of tests, or no earlier record has one.
+    """
     suites = [row.suite for row in tables.suites_of(record)]
     if not suites:
         return None
@@ -104,7 +107,7 @@ def _not_passed(archive: Archive, run: int) -> set[str]:
 
 
 def _with_runners(names: Iterable[str]) -> Iterable[str]:
-    """Yield each test name and the name of its runner, because a runner that failed to build is recorded as a test."""
+    """Yield each test name and the name of its runner, because a runner whose build failed is recorded as a test."""
     for name in names:
         yield name
         yield name.rpartition("::")[0]

@@ -37,7 +37,7 @@ TEXTS = msgspec.json.Decoder(tuple[str, ...])
 
 
 class OccurrenceRow(NamedTuple):
-    """One occurrence in a table."""
+    """One occurrence, as pages and outputs list it."""
 
     fingerprint: str
     task_id: str
@@ -54,7 +54,7 @@ class OccurrenceRow(NamedTuple):
     simulators: str
     """The simulators on which tests are known to have failed."""
     without_fix: int
-    """1 if the run's commit lacked the newest fix; `tables.REPORTED` if the occurrence was only reported."""
+    """1 if the run's commit lacked the newest fix; `tables.REPORTED` if the failure was only reported; otherwise 0."""
     edited: tuple[str, ...] = ()
     """The files with uncommitted changes; empty if they are not on record."""
     edited_lines: tuple[str, ...] = ()
@@ -140,7 +140,10 @@ class CauseHistory(Struct, frozen=True, kw_only=True):
 
     @property
     def origin(self) -> Origin:
-        """Return the origin of the last failure, unless earlier failures point elsewhere; a fix that held counts."""
+        """Return the origin of the last failure, judged again after a fix that held.
+
+        It is unknown if earlier failures point to the other side.
+        """
         state = self.origin_fix
         last = self.newest.origin if state is None else sides.with_held_fix(self.newest, state.fix)
         return sides.of_both_sides(last, self.earlier_origins)
@@ -176,7 +179,7 @@ def occurrence_rows(archive: Archive, rest: str, values: Sequence[Any]) -> Itera
 
 
 def _failing(simulators: str, failing: str) -> str:
-    """Return those of a run's simulators on which tests are known to have failed.
+    """Return the simulators of a run on which tests are known to have failed.
 
     Args:
         simulators: The run's simulators, with their versions.
@@ -253,8 +256,8 @@ def _earlier_origins(
 ) -> Iterator[tuple[str, OriginType]]:
     """Yield earlier failures that may have had a different fault: a description, and the side to which they pointed.
 
-    These are the last failures before the given fixes, and those whose commits are known with certainty, except the
-    newest ones.
+    These are the last failure before each of the given fixes, and the failure in each run that found a certain range of
+    commits, without the newest such run.
     """
     present = tables.json_list(archive.present(fingerprints))
     for state in outlived:
@@ -345,8 +348,8 @@ def _regressed(
 ) -> tuple[str, str] | None:
     """Return the time and id of the run in which an open cause came back; None if it has not regressed.
 
-    The cause has to occur after its newest fix. A fix that may have passed by chance is skipped. If a check fails again
-    while its fix is in place, that is no regression: the check may report a different fault.
+    The cause has to occur after its newest fix; fixes whose passes may be chance are skipped. A check that fails again
+    while the fix is still in the sources is no regression, because it may report a different fault.
     """
     lasting = [state for state in states if state.fix.counts or state.seed_passed or not state.fix.passes]
     row = archive.db.execute(
@@ -395,9 +398,9 @@ def caught(archive: Archive) -> dict[str, Caught]:
 def onset(archive: Archive, fingerprints: Sequence[str]) -> Onset | None:
     """Return the first appearance of a cause since its last proven fix; None if no record has the cause.
 
-    A range of commits that ends before a later pass with the failing seed is omitted, because the failures after that
-    pass may have a different fault. The same applies to a fix that is known to have been reverted, or to have been in
-    place when the check failed again.
+    A range of commits is omitted if it was found before a later pass with the failing seed, because the failures after
+    that pass may have a different fault. It is also omitted if it was found before a fix that was later reverted, or
+    that was still in the sources when the check failed again.
     """
     states = archive.fix_states(fingerprints)
     newest = next((state for state in reversed(states) if state.fix.counts), None)
@@ -428,9 +431,10 @@ def onset(archive: Archive, fingerprints: Sequence[str]) -> Onset | None:
 
 
 def _first_commit(archive: Archive, fingerprints: Sequence[str], asked: Mapping[str, str]) -> str | None:
-    """Return the commit of the first run with the cause whose simulation read no file with uncommitted changes.
+    """Return the commit of the first run since `asked["passed"]` that failed without relevant uncommitted changes.
 
-    The files that the newest failing simulation read stand for those of the earlier ones.
+    A change is relevant if the simulation read the file. All simulations are assumed to read the same files as the
+    newest one that failed. None if there is no such run.
     """
     rows = archive.db.execute(
         "SELECT r.vcs_commit, r.dirty, r.edited FROM occurrences o JOIN runs r ON r.id = o.run"
@@ -448,7 +452,7 @@ def _first_commit(archive: Archive, fingerprints: Sequence[str], asked: Mapping[
 
 
 def _failed_since(archive: Archive, asked: Mapping[str, str]) -> frozenset[str]:
-    """Return the tests that failed with any of the causes since the last pass or fix."""
+    """Return the tests that failed with the cause since its last pass or fix."""
     rows = archive.db.execute(
         "SELECT DISTINCT nodeid FROM failed WHERE fingerprint IN (SELECT value FROM json_each(:causes))"
         " AND moment > :passed",
@@ -458,7 +462,7 @@ def _failed_since(archive: Archive, asked: Mapping[str, str]) -> frozenset[str]:
 
 
 def _may_separate_faults(state: fixes.FixState) -> bool:
-    """Return whether the failures before and after a fix may have different faults, even if its passes are chance."""
+    """Return whether the failures before and after a fix may have different faults, even if the passes are chance."""
     return state.seed_passed or state.fix.in_place is not None
 
 
@@ -486,11 +490,11 @@ def _passes_needed(rates: Mapping[str, Rate]) -> dict[str, int]:
 
 
 def _proposal(archive: Archive, present: Sequence[str], newest: Occurrence) -> ProposedFix | None:
-    """Return the fix proposed to an open cause.
+    """Return the fix proposed to an open cause; None if there is none.
 
-    A fix that only git names must have commits, and no uncommitted changes that may have been the fix instead: nobody
-    can look at them. None of its commits may be one that may have introduced the open cause. If only a simulation
-    reports the failure, as with a failed comparison, the fix must also have changed a file that the simulation reads.
+    A fix that only git describes must consist of commits: nobody could look at uncommitted changes. None of the commits
+    may be a suspect for the open cause. If only a simulation can report the failure, such as a failed comparison, the
+    fix must also have changed a file that the simulation reads.
     """
     found = proposals.proposal(archive.db, present, newest.pattern) if archive.has_rows("proposals") else None
     if found is None or found.fix.by != "git":
@@ -590,7 +594,7 @@ def _variants(archive: Archive, nodeid: str) -> list[str]:
     nodeid = redact_id(nodeid)
     parts = nodeid.split("::")
     parents = ["::".join(parts[:count]) for count in range(2, len(parts) + 1)]
-    # The character after `:` is `;`, the one after `[` a backslash, the one after `/` a zero.
+    # Each range of names ends before the prefix with the next last character: `;` follows `:`, `\` `[`, and `0` `/`.
     ranges = [(f"{nodeid}::", f"{nodeid}:;"), *((f"{parent}[", f"{parent}\\") for parent in parents)]
     ranges.append((f"{nodeid}/", f"{nodeid}0"))
     found = [nodeid]

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from pytest_dvwiki.records.targets import Target
 
 _MOST_RUNS = 20
-"""Maximum number of passing runs after a fix in which a commit is looked for."""
+"""Maximum number of passing runs after a fix that are searched for a commit."""
 
 
 class Archive(CauseNames):
@@ -121,7 +121,7 @@ class Archive(CauseNames):
         return [line for (text,) in rows for line in text.split("\n")]
 
     def unreadable(self, task_ids: Iterable[str]) -> list[str]:
-        """Return those of the given runs that have no readable record; empty if every record file is readable."""
+        """Return the given runs that have no readable record; empty if every record file is readable."""
         if (
             self.db.execute("SELECT 1 FROM files WHERE problem != '' AND folder != ?", (verdicts.FOLDER,)).fetchone()
             is None
@@ -144,7 +144,7 @@ class Archive(CauseNames):
         return self.db.execute("SELECT 1 FROM verdicts WHERE state != ''").fetchone() is not None
 
     def causes_at(self, commit: str) -> set[str]:
-        """Return the causes of all runs at a commit, even if another run at that commit passed their tests."""
+        """Return the causes of all runs at a commit, even if their tests passed in another run at that commit."""
         rows = self.db.execute(
             "SELECT DISTINCT o.fingerprint FROM runs r JOIN occurrences o ON o.run = r.id WHERE r.vcs_commit = ?",
             (commit,),
@@ -176,7 +176,7 @@ class Archive(CauseNames):
         return same_check.open_causes(self.db, self.passes, *self.present((fingerprint,)))
 
     def last_causes(self, fingerprint: str, nodeids: Iterable[str]) -> dict[str, str]:
-        """Map each test to the cause with which it last failed at a check; tests that never did are omitted."""
+        """Map each test to the cause with which it last failed at a check; tests that never did so are left out."""
         (check,) = self.present((fingerprint,))
         return same_check.last_causes(self.db, check, nodeids)
 
@@ -200,7 +200,8 @@ class Archive(CauseNames):
     def sources_since(self, standing: same_check.Standing) -> tuple[str, Vcs] | None:
         """Return the id and sources of the first run that passed with a fix; None if no such sources are known.
 
-        A run without uncommitted changes is preferred. Otherwise it must be known which files had such changes.
+        A run without uncommitted changes is preferred. A run with such changes counts only if the changed files are on
+        record.
         """
         edited = None
         runs = self.passes.passing_runs(standing.state.tests, standing.state.moment, EVER)
@@ -288,7 +289,7 @@ class Archive(CauseNames):
                     yield record
 
     def newest_occurrence(self, fingerprints: Sequence[str], until: str = EVER) -> Occurrence | None:
-        """Return the newest occurrence of a cause up to a run, with all its evidence."""
+        """Return the newest occurrence of a cause up to a run, with all its evidence; None if there is none."""
         row = self.db.execute(
             "SELECT o.fingerprint, o.moment, o.part, r.id, r.task_id FROM occurrences o JOIN runs r ON r.id = o.run"
             " WHERE o.fingerprint IN (SELECT value FROM json_each(?)) AND o.moment <= ? ORDER BY o.moment DESC LIMIT 1",
@@ -303,7 +304,7 @@ class Archive(CauseNames):
         ).fetchone()
         if kept:
             return replace(msgspec.json.decode(kept[0], type=Occurrence), fingerprint=fingerprint)
-        # Only the newest occurrence has its details in the tables, until its run is removed; others are in their files.
+        # The tables have the details of the newest occurrence only, and lose them with its run.
         record = verdicts.read(self.tasks).applied(self._read_run(run, task_id))
         names = dict(self.db.execute("SELECT fingerprint, became FROM names"))
         record = verdicts.renamed(record, lambda name: names.get(name, name))

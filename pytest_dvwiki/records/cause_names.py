@@ -84,7 +84,7 @@ class CauseNames:
         return self.present((name,))[0]
 
     def found_in_run(self, name: str) -> str | None:
-        """Return the cause with a name that contains a task id; None if no such run is on record."""
+        """Return the cause whose name, `fingerprint/task id`, is given; None if no such run is on record."""
         check, slash, of_run = name.partition(SLASH)
         return found_in_run(self.db, f"{self.present((check,))[0]}{slash}{of_run}")
 
@@ -114,7 +114,7 @@ class CauseNames:
         return tuple(name for (name,) in rows)
 
     def formers(self, *fingerprints: str) -> tuple[str, ...]:
-        """Return the version 1 fingerprints that these causes share with other causes."""
+        """Return the version 1 fingerprints that the given causes share with other causes."""
         if not self.has_rows("splits"):
             return ()
         rows = self.db.execute(
@@ -124,7 +124,7 @@ class CauseNames:
         return tuple(name for (name,) in rows)
 
     def heirs(self, *formers: str) -> tuple[str, ...]:
-        """Return the causes that share one of these version 1 fingerprints."""
+        """Return the causes that share one of the given version 1 fingerprints."""
         if not self.has_rows("splits"):
             return ()
         rows = self.db.execute(

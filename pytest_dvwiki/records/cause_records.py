@@ -74,7 +74,7 @@ class CauseRecords:
         self._until = until
 
     def came(self) -> str:
-        """Return when the source revision that first showed this cause was first run; empty without occurrences."""
+        """Return the sort key of the first run on the sources that first showed the cause; empty if no run did."""
         row = self._db.execute(
             "SELECT MIN(moment) FROM occurrences WHERE fingerprint IN (SELECT value FROM json_each(?))"
             " AND NOT without_fix",
@@ -85,7 +85,7 @@ class CauseRecords:
     def since_sources(self, moment: str) -> str:
         """Return the sort key of the first run with the same sources as the given run.
 
-        If a cause occurs with some sources, any earlier pass with these sources did not prove its absence.
+        If a cause occurs with these sources, an earlier pass with them did not prove that it was absent.
         """
         row = self._db.execute(
             "SELECT MIN(e.moment) FROM runs r JOIN runs e ON e.source_commit = r.source_commit AND e.moment <= r.moment"
@@ -136,7 +136,10 @@ class CauseRecords:
         return row is not None
 
     def _since_fix(self, fixed: str, back: str) -> tuple[bool, bool | None]:
-        """Return whether sources changed between a fix and the failing run, and whether they still contain the fix."""
+        """Return whether sources are known to have changed between a fix and a failing run, and whether the fix stayed.
+
+        The second value is None if unknown.
+        """
         rows = self._db.execute(
             "SELECT c.named, c.in_place FROM since_fix c JOIN runs s ON s.task_id = c.since JOIN runs r ON r.id = c.run"
             " WHERE r.moment = :back AND s.moment >= :fixed AND c.fingerprint IN (SELECT value FROM json_each(:checks))"
@@ -290,8 +293,8 @@ class CauseRecords:
 
         A test that runs in several folders of a run, for example one for each seed, counts as one run in each.
 
-        A repeated failure with the same seed is counted once, and so is a repeated pass with the same seed and sources.
-        All are counted if the tests are intermittent with one seed. Failures without any seed are all counted.
+        Failures with the same seed are counted once, and so are passes with the same seed and sources, unless the tests
+        are intermittent with one seed. Failures without a seed are all counted.
         """
         independent = not self.comes_and_goes(tests, since, before)
         seeds: dict[tuple[str, int], set[str]] = {}
@@ -339,9 +342,9 @@ class CauseRecords:
     def _by_folder(self, tests: Sequence[Target], since: str, before: str) -> list[list[Target]]:
         """Group tests by folder: the same test in two folders is in two lists.
 
-        Tests in other folders are added if they ran between two sort keys and their folders differ only in numbers, or
-        if they failed with the cause. If the design is unknown, as when a build was skipped, the results file must have
-        the same name.
+        The same tests in other folders are added if they failed with the cause before `before`, or if they ran between
+        `since` and `before` and the names of the folders differ only in numbers. If the design is unknown, as when a
+        build was skipped, the results files must have the same name.
         """
         groups: dict[tuple[tuple[str, str] | None, str, str], list[Target]] = {}
         for test in sorted(tests):
@@ -395,7 +398,7 @@ class CauseRecords:
     def others(self, tests: Sequence[Target], runs: Sequence[fixes.PassingRun]) -> tuple[int, int]:
         """Return how many other tests failed with the cause before the runs, and how many of them passed since.
 
-        Tests that had passed after the cause appeared are left out: another fault made them fail.
+        Tests that passed after the cause appeared and failed later are left out, because another fault made them fail.
         """
         if not runs:
             return 0, 0

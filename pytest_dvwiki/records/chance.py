@@ -12,7 +12,7 @@ from msgspec.structs import replace
 _CHANCE = 20
 """Chance is ruled out once it explains fewer than one in this many cases (5 %)."""
 FEWEST_RUNS = 2
-"""Minimum number of failures without a pass from which a test counts as failing in every run so far."""
+"""Minimum number of failures, without any pass, for a test to count as failing in every run so far."""
 
 
 class Rate(msgspec.Struct, frozen=True, kw_only=True):
@@ -21,14 +21,14 @@ class Rate(msgspec.Struct, frozen=True, kw_only=True):
     failed: int
     runs: int
     is_alike: bool = False
-    """Whether the tests failed at the same simulation times with the same values, whatever the seed."""
+    """Whether all failures were at the same simulation time with the same values, whatever the seed."""
 
     @property
     def taken(self) -> tuple[int, int]:
-        """Return failures and runs for the estimate: at least one failure and one pass.
+        """Return the numbers of failures and runs to use for the estimate.
 
-        A test that failed in all of its few runs may still pass now and then, so one pass is added if there was none,
-        unless the failures of several runs are alike.
+        There is at least one failure. A test that failed in all of its few runs may still pass now and then, so one
+        pass is added if there was none, unless the failures of several runs are alike.
         """
         failed = max(1, self.failed)
         is_enough = self.is_alike and failed >= FEWEST_RUNS
@@ -45,7 +45,7 @@ class Rate(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def passes_by_chance(self) -> int:
-        """Return how many passes in a row chance may explain; none if the test failed in each of several runs."""
+        """Return how many passes in a row chance may explain; 0 if the test failed in each of several runs."""
         return 0 if self.failed == self.runs >= FEWEST_RUNS else self.runs_needed - 1
 
     def with_passes_by_chance(self) -> Rate:

@@ -22,7 +22,7 @@ SCHEMA = 2
 _END = re.compile(rb'^end: "([0-9a-f]{16})"\n\Z', re.MULTILINE)
 _ORDER = ("schema", "task_id", "caller_task")
 _encoded: dict[bytes, RunRecord] = {}
-"""The YAML of the last encoded record, with that record."""
+"""The last encoded record and its YAML."""
 _REPLACED = "\ufffd".encode()
 """The replacement character, which stands for a byte of a file name that is not UTF-8."""
 _KEYS = (*_ORDER, *(name for name in RunRecord.__struct_fields__ if name not in _ORDER))

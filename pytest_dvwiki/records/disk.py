@@ -192,7 +192,7 @@ def _temporary(target: Path, data: bytes, mode: int | None, *, sync: bool = True
         with os.fdopen(handle, "wb") as file:
             group = target.parent.stat().st_gid
             if group != os.fstat(handle).st_gid:
-                with contextlib.suppress(OSError):  # the user may not be a member
+                with contextlib.suppress(OSError):  # the user may not be in the group
                     os.chown(handle, -1, group)
             file.write(data)
             file.flush()

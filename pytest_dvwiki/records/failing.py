@@ -85,7 +85,7 @@ class _Causes:
         self._called: dict[tuple[str, str], Occurrence | None] = {}
 
     def last(self, failure: _LastFailure) -> Occurrence | None:
-        """Return the newest occurrence of a cause, if it has the test; otherwise the one at the test's last failure."""
+        """Return the newest occurrence of a cause if the test failed in it, or else the last one in which it failed."""
         if any(nodeid == failure.test.nodeid for nodeid, _ in self._tests(failure.fingerprint)):
             return self.newest(failure.fingerprint)
         # Another test, of another design, has failed with the cause since then.
@@ -116,7 +116,7 @@ class _Causes:
 
 
 def _entry(archive: Archive, causes: _Causes, failure: _LastFailure, passing: Sequence[Passing]) -> StillFailing | None:
-    """Return the entry for a failure; None if it is proven fixed, or if no pass says anything about it.
+    """Return the entry for a failure; None if the failure is proven fixed, or if no pass is relevant to it.
 
     Args:
         archive: The records.
@@ -169,7 +169,7 @@ def _entry(archive: Archive, causes: _Causes, failure: _LastFailure, passing: Se
 def _is_of_other_modules(seen: Occurrence, by: Passing) -> bool:
     """Return whether a simulation ended in Python before its first test, and a pass is from other test modules.
 
-    Such a simulation has built its design, so a pass of other modules on the same design says nothing about it.
+    Such a simulation has built its design, so a pass of other modules on the same design is no evidence about it.
     """
     read = [f"/{path}" for path in seen.reads if path.endswith(".py")]
     if seen.error_class != "python_error" or not read or not by.modules or len(seen.reads) >= MOST_READ:
@@ -232,9 +232,10 @@ def _certain_pass(archive: Archive, failed: Target, fingerprint: str, before: st
 def _last_run(
     archive: Archive, failed: Target, fingerprint: str, since: str, seed: str | None = None
 ) -> tuple[Vcs, str] | None:
-    """Return repository state and simulators of the last run with a failure, preferably one at a known commit.
+    """Return repository state and simulators of the last run in which a test failed, preferably one at a known commit.
 
-    If the test also failed at this commit without uncommitted changes, those of the last run are left out.
+    If the test also failed at this commit without uncommitted changes, the uncommitted changes of the last run are left
+    out. None if there is no such run.
 
     Args:
         archive: The records.

@@ -207,7 +207,10 @@ class _FixSteps(Struct):
 def _group_of(
     step: Step, tests: Sequence[Target], groups: Sequence[_FixSteps], records: CauseRecords
 ) -> _FixSteps | None:
-    """Return the fix that a step extends: one with the same test, or the first since `tests` last failed."""
+    """Return the fix that a step extends: one with the same test, or the first since `tests` last failed.
+
+    None if the step starts a fix of its own.
+    """
     last = [
         group
         for group in groups
@@ -365,7 +368,7 @@ def _with_passes(
 
 
 def _needed(group: list[Step], rate: Rate | None) -> int:
-    """Return how many passing runs a fix needs to hold: the first and three more, or more to rule out chance."""
+    """Return how many passing runs a fix needs to hold: the first and three more, or more if chance requires more."""
     first = 1 if any(step.test and step.moment == group[0].moment for step in group) else 0
     return max(first + PASSES_TO_HOLD, rate.runs_needed if rate else 0)
 

@@ -37,7 +37,7 @@ class FlakyTest(NamedTuple):
     last: str
     """When the test was last flaky; empty if it never was."""
     failures: tuple[tuple[int, Attempt], ...]
-    """The test's failed attempts, each with the number of its run, oldest first."""
+    """The test's failed attempts, each with the row id of its run, oldest first."""
 
     @property
     def rate(self) -> float:

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from pytest_dvwiki.model import FailedTest, Failure, Occurrence, Verdict
 
 UNKNOWN_SEED = "?"
-"""A seed that exists but is not on record."""
+"""Stands for a seed that exists but is not on record."""
 DETERMINISTIC_CLASSES = frozenset({"compile_error", "elaboration_error"})
 DETERMINISTIC_SUBTYPES = frozenset(
     {
@@ -26,12 +26,12 @@ DETERMINISTIC_SUBTYPES = frozenset(
         "python_syntax_error",
     }
 )
-"""Subtypes that occur with every seed, in any class except `tool_error`."""
+"""Subtypes of failures that occur with every seed, in any error class except `tool_error`."""
 SIMULATION_CLASSES = frozenset({"sim_error", "uvm_error", "uvm_fatal"})
-"""Classes that only a simulation reports."""
+"""Error classes that only a simulation can report."""
 _BEFORE_SIMULATOR = frozenset({"import_error", "python_syntax_error"})
 _RUNNER_CHECKS = "python.hdl_file"
-"""The pattern for a missing file that cocotb's runner reports before it calls the simulator."""
+"""The id of the pattern for a missing file that cocotb's runner reports before it calls the simulator."""
 _OF_OTHER_TOOLS = "environment."
 """Prefix of pattern ids for make, C compilers and linkers."""
 
@@ -56,7 +56,8 @@ def is_infrastructure(cause: Occurrence | Verdict) -> bool:
 def is_beyond_sources(cause: Occurrence) -> bool:
     """Return whether a change to the sources is unlikely to repair a failure.
 
-    Running out of memory may be repaired in the sources. A killed run may not: nothing shows whether it had hung.
+    Running out of memory may be a fault of the sources. A killed run is not taken to be one, because nothing shows
+    whether it had hung.
     """
     if cause.pattern == _RUN_KILLED:
         return True
@@ -82,7 +83,7 @@ def is_deterministic_kind(cause: Occurrence | Verdict, tests: Sequence[FailedTes
 def seed_is_unknown(cause: Occurrence | Verdict, failure: Failure) -> bool:
     """Return whether a test had a seed that is not on record.
 
-    If not, a failure without a seed does not depend on a seed. A results file of another tool has neither seed nor
+    All other failures without a seed do not depend on one. A results file of another tool has neither seed nor
     simulator; the error class then shows whether a simulator ran.
     """
     simulated = failure.in_simulator or failure.ran_simulator or cause.error_class in SIMULATION_CLASSES

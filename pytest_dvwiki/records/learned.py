@@ -52,7 +52,7 @@ def new_merges(db: sqlite3.Connection, known: Verdicts) -> list[Merge]:
 
     Args:
         db: The tables.
-        known: The verdicts on file.
+        known: The content of the files of verdicts.
     """
     families = db.execute(
         "SELECT family FROM checks WHERE family IN (SELECT family FROM checks WHERE fresh)"

@@ -81,7 +81,7 @@ def _passed(archive: Archive, tests: set[str], run: int, simulators: str, axes: 
 
 
 def _values(simulator: str, simulators: str, axes: str) -> tuple[str, ...]:
-    """Return a value for each axis. The simulator includes its version, unless the run had several versions."""
+    """Return a value for each axis. The simulator includes its version, unless the run used several versions of it."""
     versions = [each for each in simulators.split(", ") if each == simulator or each.startswith(f"{simulator} ")]
     found = json.loads(axes) | {"simulator": versions[0] if simulator and len(versions) == 1 else simulator}
     return tuple(f"{name}{found[axis]}" if found.get(axis) else "" for axis, name in _AXES.items())

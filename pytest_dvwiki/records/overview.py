@@ -153,7 +153,7 @@ def causes_in(archive: Archive) -> list[CauseInRun]:
 
 
 def not_always_waived(archive: Archive, causes: Collection[str]) -> set[str]:
-    """Return those of the given causes with a run in which a failing test was not waived."""
+    """Return the given causes that have a run in which a failing test was not waived."""
     if not causes:
         return set()
     rows = archive.db.execute(

@@ -86,7 +86,7 @@ class Passes:
         return {name for suite in suites for name in self._in_numbered_folders(suite).get(key, ())} - {nodeid}
 
     def _ran(self, suite: str, since: str, before: str) -> bool:
-        """Return whether a run from `since` to `before` has a list."""
+        """Return whether any run from `since` to `before` has the given list of tests."""
         query = "SELECT 1 FROM suites WHERE suite = ? AND moment >= ? AND moment < ? LIMIT 1"
         return self._db.execute(query, (suite, since, before)).fetchone() is not None
 
@@ -116,8 +116,9 @@ class Passes:
             before: Sort key after the last run.
             independent: Skip runs that prove nothing new, because each test had already passed with the same seed,
                 sources and configuration.
-            known: The passes already counted, to which those found are added: a test in several folders with one seed
-                gives the same pass again. If None, only passes of the given tests are compared.
+            known: With `independent`, the passes that an earlier call has yielded, for tests that also run in other
+                folders; this call adds its own. A pass with the same seed in another folder proves nothing new. If
+                None, only passes of the given tests are compared.
         """
         # If it does not matter which test passed, one is enough.
         asked = [tests] if independent else [[test] for test in tests]
@@ -210,7 +211,7 @@ class Passes:
         """Return the newest runs before a given one in which a test passed on its simulator, newest first.
 
         Only the last `LOOKED_BACK` runs at a commit are searched. If the test failed before a simulator was chosen, a
-        pass on any simulator is included. For a folder that builds several designs, only passes of the same design are.
+        pass on any simulator counts. For a folder that builds several designs, only passes of the same design count.
 
         Args:
             test: The test.
@@ -370,7 +371,10 @@ class Passes:
                 yield from names
 
     def _not_passed(self, listed: SuiteOfRun, names: Iterable[str]) -> set[str]:
-        """Return the tests that did not simply pass. An empty simulator or configuration matches any."""
+        """Return the tests of a list that failed in its run, or had another outcome than passed, such as skipped.
+
+        An empty simulator or configuration matches any.
+        """
         rows = self._db.execute(
             "SELECT nodeid FROM failed WHERE run = :run AND nodeid IN (SELECT value FROM json_each(:names))"
             " AND (:simulator = '' OR simulator IN (:simulator, '*'))"

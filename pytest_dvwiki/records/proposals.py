@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from pytest_dvwiki.records.fixes import FixState
 
 LAST_SEEN = 20
-"""A fix is not proposed to a cause if this many other causes of the pattern were seen in between."""
+"""A fix is not proposed to a cause if this many other causes of the pattern were seen between the cause and the fix."""
 
 
 class ProposedFix(Struct, frozen=True, kw_only=True):
@@ -60,7 +60,7 @@ def commits(db: sqlite3.Connection, causes: Iterable[str] | None) -> set[tuple[s
 
 
 def with_commits(db: sqlite3.Connection, names: Iterable[str]) -> set[str]:
-    """Return the causes whose newest fix has these commits."""
+    """Return the causes whose newest fix has one of the given strings of commits."""
     rows = db.execute(
         "SELECT DISTINCT fingerprint FROM fix_commits WHERE name IN (SELECT value FROM json_each(?))",
         (json_list(names),),
@@ -175,7 +175,7 @@ def _in_reach_of_fixes(db: sqlite3.Connection, fixed: set[str]) -> set[str]:
 
 
 def _in_reach_of_runs(db: sqlite3.Connection, seen: set[str], since: str) -> set[str]:
-    """Return the causes that may no longer be among the last seen, because of others in a run added late."""
+    """Return the causes that may no longer be among the last seen, because a run added late has other causes."""
     rows = db.execute(
         "SELECT DISTINCT pattern FROM occurrences WHERE fingerprint IN (SELECT value FROM json_each(?))"
         " AND moment >= ? AND pattern IS NOT NULL",

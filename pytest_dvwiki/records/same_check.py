@@ -1,7 +1,7 @@
 # ruff: noqa: S608 (only constants are inserted into statements)
 """Decide whether a check that fails again reports a cause on record or a different one.
 
-A fingerprint identifies a check. After a fix, a new failure of the check is a different cause if all of this is on
+A fingerprint identifies a check. After a fix, a new failure of the check has a different cause if all of this is on
 record:
 
 * passes prove the fix, and the cause has not come back since;
@@ -9,7 +9,7 @@ record:
 * files were changed since the fix, but none that the fix changed;
 * the tests that had failed before the fix pass in the run that fails now.
 
-It is also a different cause if tests fail that the fix had made pass, while the fix is still in the sources, other
+The cause is also different if tests fail that the fix had made pass, while the fix is still in the sources, other
 relevant sources were changed since, and nothing suggests that the fix only made the failure rarer. This requires one of
 the following:
 
@@ -17,12 +17,12 @@ the following:
 * the tests had failed in every run before the fix, at least two with different seeds, and passed in at least two since;
 * the fix held, and the cause does not depend on the seed, or the failing seed had passed with the fix.
 
-It is a different cause as well, even if no run passed in between, if the changes that introduced the cause cannot
-explain the failure, and other relevant sources were changed: the failing simulation did not read them, or its tests had
-passed with them.
+Even if no run passed in between, the cause is different if the changes that introduced the earlier cause cannot explain
+the failure, because the failing simulation did not read them or its tests had passed with them, and other relevant
+sources were changed.
 
-Otherwise it is the same cause. The cause is back if a test that the fix made pass fails again, with any parameters; if
-only other tests fail, the fix stays proven.
+Otherwise the cause is the same. It is back if a test that the fix made pass fails again, with any parameters; if only
+other tests fail, the fix stays proven.
 
 A run may record that its failures of one check have several causes. These are always different causes, and each is
 decided by its own failures. `name_parts` describes the names.
@@ -343,7 +343,7 @@ def place(db: sqlite3.Connection, passes: Passes, fingerprint: str, since: str) 
         since: Sort key of the first run.
 
     Returns:
-        The causes whose rows may have changed; empty if nothing moved and the check has only one cause.
+        The causes whose rows may have changed; empty if no failure changed its cause and the check has only one cause.
     """
     before = _placed(db, fingerprint, since)
     _reset(db, fingerprint, since)
@@ -374,7 +374,7 @@ def _reset(db: sqlite3.Connection, fingerprint: str, since: str) -> None:
     runs = f"SELECT run FROM occurrences WHERE {OF_CHECK} AND moment >= :since"
     numbered = "(SELECT :name || '/' || task_id || '/' || part FROM runs WHERE id = run)"
     for table in _BY_RUN:
-        # The numbered rows first, because one of them may have the name that the first one had in the record.
+        # Numbered rows first: the others get the name of the check, which a numbered row may still have.
         for name, rows in ((numbered, "part"), (":name", "NOT part")):
             query = f"UPDATE {table} SET fingerprint = {name} WHERE {rows} AND {OF_CHECK} AND run IN ({runs})"
             db.execute(query, asked)
@@ -521,7 +521,10 @@ def change(db: sqlite3.Connection, moment: str, row: SinceFix) -> Change:
 
 
 def _last_of_test(db: sqlite3.Connection, fingerprint: str, nodeid: str, moment: str) -> str:
-    """Return the cause of a test's last failure before a run, including tests inside it; or else the first cause."""
+    """Return the cause of the last failure of a test, or of a test inside it, before a run.
+
+    Return the check's first cause if there was no such failure.
+    """
     row = db.execute(
         "SELECT o.fingerprint FROM occurrences o JOIN failed f ON f.run = o.run AND f.fingerprint = o.fingerprint"
         " WHERE (o.fingerprint = :name OR o.fingerprint > :name || '/' AND o.fingerprint < :name || '0')"

@@ -96,8 +96,8 @@ def is_unread(file: str, reads: Collection[str]) -> bool:
     """Return whether a simulation did not read a source, judging by the files of the same language that it did read.
 
     If a Makefile was read, another one was not, unless the folder of one contains the folder of the other. Other kinds
-    of files, such as data and scripts, may always have been read, and so may files that pytest loads automatically. A
-    build by make that read HDL but no Python ended before Python ran.
+    of files, such as data and scripts, may always have been read, and so may files that pytest loads automatically. If
+    make built HDL and no Python file is on record, the build ended before any Python file was read.
 
     Args:
         file: Name in git.
@@ -179,7 +179,7 @@ def _side(files: Sequence[str], reads: Collection[str]) -> OriginType | None:
     # If the files read are unknown, a file counts only if its side does not depend on the testbench's language.
     ways = (in_python,) if reads else (True, False)
     if reads and not all(is_among(file, reads) for file in files):
-        return None  # such as Python, for a build of which only the HDL is known
+        return None  # such as a Python file, if only the HDL files are on record
     sides = {side_of(file, reads if way else (), python_bench=way) for file in files for way in ways}
     return sides.pop() if len(sides) == 1 else None
 
@@ -194,7 +194,7 @@ def _restored(fix: Fix, files: Sequence[str]) -> list[str]:
 
 
 def with_restored_only(fix: Fix, reads: Collection[str]) -> Fix:
-    """Return a fix with only those files that it restored and the failing simulation read; the fix itself if none are.
+    """Return a fix with only the files that it restored and that the failing simulation read; unchanged if none are.
 
     The commits of a fix may touch other files that have nothing to do with the repair.
     """

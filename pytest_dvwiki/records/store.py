@@ -25,7 +25,7 @@ SUITES = "suites"
 HASH_DIGITS = 3
 """Number of hex digits in a seed hash; two seeds get the same hash in one of 4,096 cases."""
 NO_HASH = "-"
-"""One digit of the seed hash if the seed is not on record."""
+"""Stands for each digit of the seed hash if the seed is not on record."""
 _FIRST_YEAR = 1970
 _TIME = re.compile(r"(\d{4})-(\d\d)-\d\dT\d\d:\d\d:\d\dZ")
 _TIME_FORM = "write it as YYYY-MM-DDThh:mm:ssZ"

@@ -63,7 +63,7 @@ def history_of(archive: Archive, name: str, merged: Iterable[Sequence[str]] = ()
     Args:
         archive: The records.
         name: The subtype.
-        merged: Groups of fingerprints to be treated as one cause each, even if the records do not.
+        merged: Groups of fingerprints to be treated as one cause each, even if the records keep them apart.
 
     Returns:
         The history of the subtype; None if it is not on record.
@@ -131,7 +131,7 @@ def _words(archive: Archive, causes: set[str]) -> dict[str, str]:
 
 
 def _groups(archive: Archive, name: str, merged: Iterable[Sequence[str]]) -> list[tuple[str, ...]]:
-    """Return the groups of merged fingerprints that have several causes of a subtype, without other causes."""
+    """Return the causes of a subtype in each group of merged fingerprints, for groups with several such causes."""
     asked = [tuple(archive.present(group)) for group in merged]
     rows = archive.db.execute(
         "SELECT name FROM tallies WHERE subtype = ? AND kind = 'cause' AND name IN (SELECT value FROM json_each(?))",

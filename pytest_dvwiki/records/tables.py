@@ -315,8 +315,8 @@ def _insert_occurrence(
 def _values_hash(occurrence: Occurrence) -> str | None:
     """Return a hash of a cause's message, with its values, and of the simulation times at which its tests failed.
 
-    If it is the same with several seeds, the seed hardly matters. None if a time is unknown, or for a timeout, whose
-    time is that of the limit.
+    If the hash is the same with several seeds, the seed hardly matters. None if a time is unknown, or for a timeout,
+    which always fails at its limit.
     """
     if occurrence.failure_subtype == "timeout" or not all(test.sim_time for test in occurrence.tests):
         return None
@@ -352,7 +352,7 @@ def _flaky_causes(test: OtherTest) -> str | None:
 
 
 def keep_details(db: sqlite3.Connection, occurrence: Occurrence, moment: str) -> None:
-    """Store the evidence of a cause's newest occurrence. For older ones it is only in the records."""
+    """Store the evidence of a cause's newest occurrence; that of older ones is only in the records."""
     evidence = msgspec.json.encode(occurrence).decode()
     row = (occurrence.fingerprint, moment, evidence, mask(occurrence.primary))
     db.execute("INSERT OR REPLACE INTO details VALUES (?, ?, ?, ?)", row)

@@ -284,7 +284,12 @@ def read(tasks: Path) -> Verdicts:
             document = load(reading.read_bytes(path), name)
             schema = document.get("schema") if isinstance(document, dict) else None
             if isinstance(schema, int) and schema > SCHEMA:
-                problems.append((path.name, f"{name}: schema {schema} is newer than {SCHEMA}; update dvwiki"))
+                problems.append(
+                    (
+                        path.name,
+                        f"{name}: schema {schema} is newer than this version of dvwiki reads ({SCHEMA}); update dvwiki",
+                    )
+                )
                 continue
             rulings = msgspec.convert(document, Rulings)
         except OSError as error:
@@ -306,7 +311,7 @@ def state(tasks: Path) -> str:
     """Return a string of the files' names, sizes and times, which changes if a file is added, removed or replaced."""
     parts = []
     for path in _files(tasks):
-        status = path.lstat()  # also of a link that leads to nothing
+        status = path.lstat()  # not `stat`, which fails for a broken link
         parts.append(f"{path.name} {status.st_size} {status.st_mtime_ns}")
     return "\n".join(parts)
 

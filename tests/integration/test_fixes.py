@@ -224,7 +224,7 @@ def test_a_pass_of_one_of_two_tests_of_a_cause_is_no_fix_yet(project: Project) -
     assert passes(project) == ["commit"]
     if len(shared) == 1:
         assert rows(project) == []
-        assert "not called fixed: the cause still fails other tests" in text
+        assert "not called fixed: the cause still makes other tests fail" in text
 
 
 def test_a_module_without_a_test_is_mended_when_it_can_be_collected(project: Project) -> None:

@@ -217,7 +217,9 @@ def test_verdicts_that_cannot_be_read_are_named_and_not_applied(place: Layout) -
     assert done.file is not None
     done.file.write_text(done.file.read_text().replace("schema: 1", "schema: 99"))
     result = build(place)
-    assert result.problems == [f"verdicts/{done.file.name}: schema 99 is newer than 2; update dvwiki"]
+    assert result.problems == [
+        f"verdicts/{done.file.name}: schema 99 is newer than this version of dvwiki reads (2); update dvwiki"
+    ]
     ((_, metadata),) = bug_pages(place).items()
     assert (metadata["fingerprint"], metadata["hit_count"]) == (CAUSE, 2)
 
