@@ -128,7 +128,7 @@ class History(Protocol):
         ...
 
     def decisions(self, pattern: str, fingerprint: str) -> dict[OriginType, int]:
-        """Return how many other causes of a pattern people assigned to each origin."""
+        """Return, for each origin, how many other causes of a pattern people assigned to it."""
         ...
 
     def last_passes(

@@ -31,7 +31,7 @@ build configuration of one of the runs is not recorded).
 """
 
 WRITTEN = "written"
-"""`SourceRow.kind` of a file written by the run itself. Runs are ingested from the other files."""
+"""`SourceRow.kind` of a file that the run itself wrote. All other rows are files from which the run was ingested."""
 
 
 class CoverBin(Struct, frozen=True, kw_only=True):
@@ -130,7 +130,7 @@ class Vcs(Struct, frozen=True, kw_only=True):
     """Short hashes of the lines of code that the uncommitted changes add, or, if there are none, of those that they
     remove; empty if unknown or too many."""
     source_commit: str | None = None
-    """The last commit that changed sources, if `commit` did not, as when it archives a run; else None."""
+    """The last commit that changed sources, if `commit` changed none, for example to archive a run; otherwise None."""
 
 
 class RunId(Struct, frozen=True, kw_only=True):
@@ -418,7 +418,7 @@ class FixRow(Struct, frozen=True, kw_only=True):
     owners: tuple[str, ...] | None = None
     authors: tuple[str, ...] | None = None
     takes_back: str | None = None
-    """Task id of the run with the statement to withdraw."""
+    """Task id of the run whose statement this row withdraws."""
 
 
 MOST_OF_A_POINT = 32

@@ -53,7 +53,7 @@ class Fix(Struct, ListedCommits, frozen=True, kw_only=True):
     owners: tuple[str, ...] = ()
     """Owners of the differing files according to CODEOWNERS."""
     authors: tuple[str, ...] = ()
-    """Authors of the lines that the fix changed, from before the fix."""
+    """Authors, before the fix, of the lines that the fix changed."""
     counts: bool = True
     """Whether chance is ruled out: a pass used the failing seed, or there are enough passes."""
     passes: int = 0
@@ -73,12 +73,12 @@ class Fix(Struct, ListedCommits, frozen=True, kw_only=True):
 
     @property
     def is_instructive(self) -> bool:
-        """Return whether a fix may help with another cause: git alone shows more than that edits were dropped."""
+        """Return whether a fix may help with another cause: somebody stated it, or git shows changes besides edits."""
         return self.by != "git" or (not self.note and bool(self.files or self.log))
 
     @property
     def by_chance(self) -> bool:
-        """Return whether the cause returned, its earlier passes may have been chance, and nobody stated the fix."""
+        """Return whether the cause returned, the passes after the fix may be chance, and only git describes the fix."""
         return self.by == "git" and self.result == "failed" and not self.counts
 
 
@@ -115,14 +115,14 @@ class KnownBin(Struct, frozen=True):
 
 
 class Onset(Struct, frozen=True, kw_only=True):
-    """The first occurrence of a cause after its last fix, or at all if it has no fix."""
+    """The first occurrence of a cause after its last fix, or the very first one if it has no fix."""
 
     moment: str | None = None
     """Sort key of the first failing run; None if the cause has not returned after the fix."""
     commit: str | None = None
-    """Commit of the first failing run without uncommitted changes."""
+    """Commit of the first failing run without uncommitted changes to files that the simulation reads."""
     first_bad: FirstBad | None = None
-    """Narrowest recorded range of commits that introduced the cause."""
+    """Newest recorded range of commits that introduced the cause, preferably a certain one."""
     failed: frozenset[str] = frozenset()
     """The tests that have failed since the fix."""
     fixed_after: str | None = None
@@ -154,7 +154,7 @@ class Passing(Struct, frozen=True, kw_only=True):
 
 
 class StillFailing(Struct, frozen=True, kw_only=True):
-    """A test that failed with a cause and has not passed since with the strongest possible proof."""
+    """A passing test whose earlier failure with a cause is not proven fixed yet."""
 
     nodeid: str
     fingerprint: str
@@ -180,14 +180,14 @@ class StillFailing(Struct, frozen=True, kw_only=True):
     seed_unknown: bool = False
     """Whether failures of the test had seeds, but none is recorded."""
     one_of_several: bool = False
-    """Whether several designs are built in one folder, so that it is unknown which one failed."""
+    """Whether the failed folder builds several designs, and the one that failed may not have been built since."""
     proof: int = 0
     """Rank of the strongest pass since the failure, from `records.fixes.proof`; 0 without a pass."""
     evidence: str = ""
-    """First cause and excerpt of the cause's newest occurrence."""
+    """First cause and excerpt of the cause's newest occurrence with this test."""
     reads: tuple[str, ...] = ()
     """Files that the failing simulation read."""
     command: Command | None = None
     """The command of the last failure on the simulator of the pass; None if it is not on record."""
     fixed: Fix | None = None
-    """A fix of the cause recorded after the failure, and proven by other tests, seeds or simulators."""
+    """The first fix of the cause on record after the failure: passes of other tests or seeds, or a statement."""

@@ -1,4 +1,4 @@
-"""The protocol for the use of patterns in the capture code, which does not import them."""
+"""The protocol through which the capture code uses patterns without importing them."""
 
 from __future__ import annotations
 

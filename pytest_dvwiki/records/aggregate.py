@@ -30,7 +30,7 @@ NEWEST_TASKS = 20
 NEWEST_ROWS = 20
 SEEDS = 20
 NEWEST_UNPROVEN = 5
-_MOST_EARLIER = 3
+_MOST_EARLIER_ORIGINS = 3
 """Maximum number of fixes, and of ranges of commits, for which the origin of earlier failures is looked up."""
 _ROWS_FOR_SEEDS = 200
 TEXTS = msgspec.json.Decoder(tuple[str, ...])
@@ -206,11 +206,11 @@ def cause(archive: Archive, fingerprints: Sequence[str]) -> CauseHistory | None:
         return None
     where = "WHERE o.fingerprint IN (SELECT value FROM json_each(?))"
     present = archive.present(fingerprints)
-    asked = (tables.json_list(present),)
-    rows = tuple(occurrence_rows(archive, f"{where} ORDER BY o.moment DESC LIMIT {NEWEST_ROWS}", asked))
+    parameters = (tables.json_list(present),)
+    rows = tuple(occurrence_rows(archive, f"{where} ORDER BY o.moment DESC LIMIT {NEWEST_ROWS}", parameters))
     # If these are all occurrences, as for a new cause, no further queries are needed.
-    counts = _counts_of(rows) if len(rows) < NEWEST_ROWS else _counts(archive, asked)
-    task_ids, seeds = _newest_in(rows) if len(rows) < NEWEST_ROWS else _newest_of(archive, asked)
+    counts = _counts_of(rows) if len(rows) < NEWEST_ROWS else _counts(archive, parameters)
+    task_ids, seeds = _newest_in(rows) if len(rows) < NEWEST_ROWS else _newest_of(archive, parameters)
     states = tuple(archive.fix_states(fingerprints))
     # If a cause is back, the commits that introduced it before its fix no longer matter.
     outlived = [state for state in states if (state.fix.counts or _may_separate_faults(state)) and state.returned]
@@ -218,8 +218,8 @@ def cause(archive: Archive, fingerprints: Sequence[str]) -> CauseHistory | None:
     is_fixed = fixes.is_fixed(states)
     first = next(row for row in rows if row.task_id == rows[-1].task_id)
     if len(rows) == NEWEST_ROWS:
-        (first,) = occurrence_rows(archive, f"{where} ORDER BY o.moment LIMIT 1", asked)
-    jobs, hosts = _jobs(archive, asked) if is_infrastructure(found) else ((), ())
+        (first,) = occurrence_rows(archive, f"{where} ORDER BY o.moment LIMIT 1", parameters)
+    jobs, hosts = _jobs(archive, parameters) if is_infrastructure(found) else ((), ())
     return CauseHistory(
         fingerprint=found.fingerprint,
         runs=counts.runs,
@@ -233,7 +233,7 @@ def cause(archive: Archive, fingerprints: Sequence[str]) -> CauseHistory | None:
         first=first,
         newest=found,
         fixes=states,
-        unproven=_unproven(archive, asked),
+        unproven=_unproven(archive, parameters),
         first_bad=came,
         first_bad_task=came_task,
         first_bad_found=came_found,
@@ -245,7 +245,7 @@ def cause(archive: Archive, fingerprints: Sequence[str]) -> CauseHistory | None:
         hosts=hosts,
         matrix=matrix.splits(archive, present, rows[0].commit) if rows[0].commit and not rows[0].dirty else (),
         # Earlier origins matter only if there are several failures, and the last ones point to a side.
-        earlier_origins=tuple(_earlier_origins(archive, fingerprints, outlived[-_MOST_EARLIER:]))
+        earlier_origins=tuple(_earlier_origins(archive, fingerprints, outlived[-_MOST_EARLIER_ORIGINS:]))
         if len(rows) > 1 and (is_fixed or found.origin.type in sides.SIDES)
         else (),
     )
@@ -271,7 +271,7 @@ def _earlier_origins(
         "SELECT b.moment, json_extract(b.row, '$.bad') FROM first_bad b"
         " WHERE b.fingerprint IN (SELECT value FROM json_each(?)) AND json_extract(b.row, '$.passed_with') = 'same'"
         " AND NOT json_extract(b.row, '$.dirty') ORDER BY b.moment DESC LIMIT ?",
-        (present, 1 + _MOST_EARLIER),
+        (present, 1 + _MOST_EARLIER_ORIGINS),
     ).fetchall()
     for moment, commit in ranges[1:]:
         side = _side_until(archive, present, moment)
@@ -297,13 +297,13 @@ class _OccurrenceCounts(NamedTuple):
     reports: int
 
 
-def _counts(archive: Archive, asked: tuple[str]) -> _OccurrenceCounts:
+def _counts(archive: Archive, parameters: tuple[str]) -> _OccurrenceCounts:
     """Count the occurrences of a cause."""
     reported = f"COUNT(DISTINCT CASE WHEN without_fix = {tables.REPORTED} THEN moment END)"
     row = archive.db.execute(
         f"SELECT COUNT(DISTINCT moment), SUM(tests), {reported} FROM occurrences"  # noqa: S608 (constants)
         " WHERE fingerprint IN (SELECT value FROM json_each(?))",
-        asked,
+        parameters,
     ).fetchone()
     return _OccurrenceCounts._make(row)
 
@@ -314,12 +314,12 @@ def _counts_of(rows: Sequence[OccurrenceRow]) -> _OccurrenceCounts:
     return _OccurrenceCounts(len({row.task_id for row in rows}), sum(row.tests for row in rows), len(reported))
 
 
-def _jobs(archive: Archive, asked: tuple[str]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+def _jobs(archive: Archive, parameters: tuple[str]) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Return the jobs and the hosts on which a cause occurred."""
     rows = archive.db.execute(
         "SELECT DISTINCT r.task_id, r.run_id FROM occurrences o JOIN runs r ON r.id = o.run"
         " WHERE o.fingerprint IN (SELECT value FROM json_each(?)) ORDER BY r.moment",
-        asked,
+        parameters,
     )
     runs = [(task_id, msgspec.json.decode(run_id, type=RunId)) for task_id, run_id in rows]
     jobs = dict.fromkeys(run_id.job or task_id for task_id, run_id in runs)
@@ -407,21 +407,27 @@ def onset(archive: Archive, fingerprints: Sequence[str]) -> Onset | None:
     fixed, fix = (newest.moment, newest.fix) if newest is not None else ("", None)
     passed = max((state.moment for state in states if _may_separate_faults(state)), default=fixed)
     passed_at = fix.commits[-1] if fix is not None and fix.by == "git" and fix.log and fix.commits else None
-    asked = {"causes": tables.json_list(archive.present(fingerprints)), "fixed": fixed, "passed": max(fixed, passed)}
+    parameters = {
+        "causes": tables.json_list(archive.present(fingerprints)),
+        "fixed": fixed,
+        "passed": max(fixed, passed),
+    }
     occurrences = (
         "SELECT r.vcs_commit, o.moment FROM occurrences o JOIN runs r ON r.id = o.run"
         " WHERE o.fingerprint IN (SELECT value FROM json_each(:causes)) AND NOT o.without_fix"
     )
-    before = archive.db.execute(f"{occurrences} AND o.moment < :fixed ORDER BY o.moment DESC LIMIT 1", asked).fetchone()
-    first = archive.db.execute(f"{occurrences} AND o.moment > :passed ORDER BY o.moment LIMIT 1", asked).fetchone()
+    before = archive.db.execute(
+        f"{occurrences} AND o.moment < :fixed ORDER BY o.moment DESC LIMIT 1", parameters
+    ).fetchone()
+    first = archive.db.execute(f"{occurrences} AND o.moment > :passed ORDER BY o.moment LIMIT 1", parameters).fetchone()
     if first is None and before is None:
         return None
     rates = archive.rates(fingerprints, first[1]) if first else {}
     return Onset(
         moment=first and first[1],
-        commit=_first_commit(archive, fingerprints, asked),
+        commit=_first_commit(archive, fingerprints, parameters),
         first_bad=_first_bad(archive, fingerprints, max(fixed, passed))[0],
-        failed=_failed_since(archive, asked),
+        failed=_failed_since(archive, parameters),
         fixed_after=passed_at or (before and before[0]),
         comes_and_goes=archive.comes_and_goes(fingerprints),
         passes_needed=_passes_needed(rates),
@@ -430,8 +436,8 @@ def onset(archive: Archive, fingerprints: Sequence[str]) -> Onset | None:
     )
 
 
-def _first_commit(archive: Archive, fingerprints: Sequence[str], asked: Mapping[str, str]) -> str | None:
-    """Return the commit of the first run since `asked["passed"]` that failed without relevant uncommitted changes.
+def _first_commit(archive: Archive, fingerprints: Sequence[str], parameters: Mapping[str, str]) -> str | None:
+    """Return the commit of the first run since `parameters["passed"]` that failed without relevant uncommitted changes.
 
     A change is relevant if the simulation read the file. All simulations are assumed to read the same files as the
     newest one that failed. None if there is no such run.
@@ -440,7 +446,7 @@ def _first_commit(archive: Archive, fingerprints: Sequence[str], asked: Mapping[
         "SELECT r.vcs_commit, r.dirty, r.edited FROM occurrences o JOIN runs r ON r.id = o.run"
         " WHERE o.fingerprint IN (SELECT value FROM json_each(:causes)) AND NOT o.without_fix AND o.moment > :passed"
         " AND r.vcs_commit IS NOT NULL AND (NOT r.dirty OR r.edited != '[]') ORDER BY o.moment",
-        asked,
+        parameters,
     )
     newest: Occurrence | None = None
     for commit, dirty, edited in rows:
@@ -451,12 +457,12 @@ def _first_commit(archive: Archive, fingerprints: Sequence[str], asked: Mapping[
     return None
 
 
-def _failed_since(archive: Archive, asked: Mapping[str, str]) -> frozenset[str]:
+def _failed_since(archive: Archive, parameters: Mapping[str, str]) -> frozenset[str]:
     """Return the tests that failed with the cause since its last pass or fix."""
     rows = archive.db.execute(
         "SELECT DISTINCT nodeid FROM failed WHERE fingerprint IN (SELECT value FROM json_each(:causes))"
         " AND moment > :passed",
-        {"causes": asked["causes"], "passed": asked["passed"]},
+        {"causes": parameters["causes"], "passed": parameters["passed"]},
     )
     return frozenset(nodeid for (nodeid,) in rows)
 
@@ -510,26 +516,26 @@ def _proposal(archive: Archive, present: Sequence[str], newest: Occurrence) -> P
     return None if is_elsewhere or is_suspect or fix.note or not fix.log else found
 
 
-def _unproven(archive: Archive, asked: tuple[str]) -> tuple[UnprovenPass, ...]:
+def _unproven(archive: Archive, parameters: tuple[str]) -> tuple[UnprovenPass, ...]:
     if not archive.has_rows("passed_again"):
         return ()
     rows = archive.db.execute(
         "SELECT r.task_id, r.finished, p.nodeid, p.simulator, p.changed, p.seed, p.failed_seed FROM passed_again p"
         " JOIN runs r ON r.id = p.run WHERE p.fingerprint IN (SELECT value FROM json_each(?)) AND p.proof = 1"
         " ORDER BY p.moment DESC, p.nodeid LIMIT ?",
-        (*asked, NEWEST_UNPROVEN),
+        (*parameters, NEWEST_UNPROVEN),
     )
     return tuple(map(UnprovenPass._make, rows))
 
 
-def _newest_of(archive: Archive, asked: tuple[str]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+def _newest_of(archive: Archive, parameters: tuple[str]) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Return the ids of the newest runs of a cause, newest first, and its newest seeds in ascending order."""
     task_ids: dict[str, None] = {}
     seeds: dict[str, None] = {}
     for moment, text in archive.db.execute(
         "SELECT moment, seeds FROM occurrences WHERE fingerprint IN (SELECT value FROM json_each(?))"
         " ORDER BY moment DESC LIMIT ?",
-        (*asked, _ROWS_FOR_SEEDS),
+        (*parameters, _ROWS_FOR_SEEDS),
     ):
         task_ids[moment.split(" ", 2)[2]] = None
         seeds |= dict.fromkeys(TEXTS.decode(text))

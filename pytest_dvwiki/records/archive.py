@@ -176,7 +176,7 @@ class Archive(CauseNames):
         return same_check.open_causes(self.db, self.passes, *self.present((fingerprint,)))
 
     def last_causes(self, fingerprint: str, nodeids: Iterable[str]) -> dict[str, str]:
-        """Map each test to the cause with which it last failed at a check; tests that never did so are left out."""
+        """Map each test to the cause with which it last failed at a check; others are left out."""
         (check,) = self.present((fingerprint,))
         return same_check.last_causes(self.db, check, nodeids)
 
@@ -214,7 +214,7 @@ class Archive(CauseNames):
                 edited = task_id, Vcs(commit=row[0], dirty=True, edited=tuple(names))
         return edited
 
-    def first_called(self, fingerprint: str) -> Occurrence | None:
+    def first_recorded_as(self, fingerprint: str) -> Occurrence | None:
         """Return the first occurrence recorded under a fingerprint; None if there is none."""
         row = self.db.execute(
             "SELECT r.id, r.task_id FROM checks c JOIN runs r ON r.id = c.run WHERE c.fingerprint = ?"

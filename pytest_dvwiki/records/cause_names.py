@@ -106,7 +106,7 @@ class CauseNames:
         query = "SELECT 1 FROM causes WHERE fingerprint IN (SELECT value FROM json_each(?)) LIMIT 1"
         return self.db.execute(query, (tables.json_list(self.present((fingerprint,))),)).fetchone() is not None
 
-    def called(self, former: str) -> tuple[str, ...]:
+    def with_former(self, former: str) -> tuple[str, ...]:
         """Return the causes that have this version 1 fingerprint."""
         rows = self.db.execute(
             "SELECT DISTINCT fingerprint FROM identities WHERE former = ? ORDER BY fingerprint", (former,)

@@ -192,7 +192,7 @@ class CauseRecords:
         ).fetchone()
         return row is not None
 
-    def failed_before(self, moment: str) -> list[Target]:
+    def last_failing(self, moment: str) -> list[Target]:
         """Return the tests of the cause's last occurrence up to a run."""
         previous = self._previous(moment)
         rows = self._db.execute(

@@ -16,7 +16,7 @@ _CHECKS = frozenset({"assertion_error", "assertion_fail", "scoreboard_fail"})
 _TOKEN = re.compile(r"\w+|[^\w\s]", re.ASCII)
 
 
-def checked(record: RunRecord, occurrence: Occurrence) -> tuple[object, ...] | None:
+def check_row(record: RunRecord, occurrence: Occurrence) -> tuple[object, ...] | None:
     """Return the row of an occurrence for the table `checks`; None if it cannot be compared with others."""
     place = occurrence.place
     vcs = record.vcs

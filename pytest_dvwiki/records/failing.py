@@ -180,7 +180,7 @@ def _is_of_other_modules(seen: Occurrence, by: Passing) -> bool:
 
 
 def _is_one_of_several(archive: Archive, failed: Target, moment: str, passing: Sequence[Passing]) -> bool:
-    """Return whether a failed folder builds several designs, some of which have not been built since.
+    """Return whether a failed folder builds several designs, and not all of them have been built since.
 
     Args:
         archive: The records.

@@ -177,7 +177,7 @@ def judge(steps: Iterable[Step], records: CauseRecords) -> list[FixState]:
             passing.setdefault(step.moment, []).append(step.test)
     for step in steps:
         # Git names commits for the tests that passed then; other tests may have failed last.
-        tests = [step.test] if step.test else passing.get(step.moment) or list(records.failed_before(step.moment))
+        tests = [step.test] if step.test else passing.get(step.moment) or list(records.last_failing(step.moment))
         back = records.returns(step.moment, tests)
         group = _group_of(step, tests, groups, records)
         if group is None:
@@ -258,7 +258,7 @@ def _state(group: list[Step], presence: _Since, returned: Return | None, records
     """
     first = group[0]
     tests = tuple(sorted({step.test for step in group if step.test}))
-    failing = records.failed_before(first.moment)
+    failing = records.last_failing(first.moment)
     # If a repair changed the build, a test passes in another configuration than the one that failed.
     tests = _with_failing(tests, failing) if tests else tuple(failing)
     deterministic = records.is_deterministic(first.moment)

@@ -54,12 +54,12 @@ def flaky_tests(archive: Archive, names: Collection[str] = (), runs: int = RUNS)
         runs: Number of newest runs to consider.
     """
     newest = archive.db.execute("SELECT id FROM runs ORDER BY moment DESC LIMIT ?", (runs,))
-    asked = {"runs": json_list(str(run) for (run,) in newest)}
+    parameters = {"runs": json_list(str(run) for (run,) in newest)}
     found: dict[str, list[tuple[int, str, str | None]]] = {name: [] for name in names}
-    for nodeid, run, finished, attempts in archive.db.execute(_FLAKY, asked):
+    for nodeid, run, finished, attempts in archive.db.execute(_FLAKY, parameters):
         if (not names or nodeid in names) and not is_by_infrastructure(_attempts.decode(attempts or "[]")):
             found.setdefault(nodeid, []).append((run, finished, attempts))
-    ran_in = _runs_of(archive, asked | {"tests": json_list(found)}) if found else {}
+    ran_in = _runs_of(archive, parameters | {"tests": json_list(found)}) if found else {}
     return sorted(
         (
             FlakyTest(
@@ -80,18 +80,18 @@ def flaky_tests(archive: Archive, names: Collection[str] = (), runs: int = RUNS)
     )
 
 
-def _runs_of(archive: Archive, asked: dict[str, str]) -> dict[str, set[int]]:
+def _runs_of(archive: Archive, parameters: dict[str, str]) -> dict[str, set[int]]:
     """Map each test to the runs in which it is known to have run."""
-    tests = archive.db.execute("SELECT value FROM json_each(:tests)", asked)
+    tests = archive.db.execute("SELECT value FROM json_each(:tests)", parameters)
     found: dict[str, set[int]] = {nodeid: set() for (nodeid,) in tests}
-    for run, names in ran(archive, asked["runs"], found.keys()).items():
+    for run, names in ran(archive, parameters["runs"], found.keys()).items():
         for nodeid in names:
             found[nodeid].add(run)
     for nodeid, run, outcome in archive.db.execute(
         f"SELECT nodeid, run, outcome FROM other WHERE {_OF_RUNS} AND {_OF_TESTS}"  # noqa: S608 (constants)
         f" UNION SELECT nodeid, run, CASE WHEN {NOT_INFRASTRUCTURE} THEN 'failed' ELSE 'infrastructure' END"
         f" FROM failed WHERE {_OF_RUNS} AND {_OF_TESTS} ORDER BY 3 DESC",
-        asked,
+        parameters,
     ):
         # A test that was skipped on one simulator, or got no licence, may have run on another one.
         (found[nodeid].discard if outcome in {"skipped", "infrastructure"} else found[nodeid].add)(run)

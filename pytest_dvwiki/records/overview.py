@@ -206,12 +206,12 @@ class TestRow(Struct, frozen=True):
 
 def tests_by_runs(archive: Archive, shown: Sequence[RunRow], most: int) -> list[TestRow]:
     """Return the tests that failed most often in the given runs, with their state in each run."""
-    asked = json_list(str(row.number) for row in shown)
+    run_numbers = json_list(str(row.number) for row in shown)
     of_runs = "run IN (SELECT CAST(value AS INTEGER) FROM json_each(?))"
     failed: dict[str, dict[int, set[str]]] = {}
     for nodeid, run, fingerprint in archive.db.execute(
         f"SELECT nodeid, run, fingerprint FROM failed WHERE {of_runs} AND {NOT_INFRASTRUCTURE}",  # noqa: S608 (constants)
-        (asked,),
+        (run_numbers,),
     ):
         failed.setdefault(nodeid, {}).setdefault(run, set()).add(fingerprint)
     chosen = sorted(failed, key=lambda nodeid: (-len(failed[nodeid]), nodeid))[:most]
@@ -220,11 +220,11 @@ def tests_by_runs(archive: Archive, shown: Sequence[RunRow], most: int) -> list[
         for nodeid, run, outcome in archive.db.execute(
             f"SELECT nodeid, run, outcome FROM other WHERE {of_runs}"  # noqa: S608 (constants)
             " AND nodeid IN (SELECT value FROM json_each(?))",
-            (asked, json_list(chosen)),
+            (run_numbers, json_list(chosen)),
         )
         if outcome in _STATES
     }
-    ran_in = ran(archive, asked, chosen)
+    ran_in = ran(archive, run_numbers, chosen)
 
     def state(nodeid: str, run: int) -> State:
         found = other.get((nodeid, run), "")
@@ -248,19 +248,19 @@ def _most_first(names: Iterable[str]) -> tuple[str, ...]:
     return tuple(sorted(counts, key=lambda name: (-counts[name], name)))
 
 
-def ran(archive: Archive, asked: str, tests: Iterable[str]) -> dict[int, set[str]]:
+def ran(archive: Archive, run_numbers: str, tests: Iterable[str]) -> dict[int, set[str]]:
     """Return which of the given tests ran in each run, according to its lists of tests.
 
     Args:
         archive: The records.
-        asked: The run numbers, as a JSON list.
+        run_numbers: The run numbers, as a JSON list.
         tests: The tests.
     """
     tests = set(tests)
     lists: dict[str, set[str]] = {}
     ran: dict[int, set[str]] = {}
     for run, suite in archive.db.execute(
-        "SELECT run, suite FROM suites WHERE run IN (SELECT CAST(value AS INTEGER) FROM json_each(?))", (asked,)
+        "SELECT run, suite FROM suites WHERE run IN (SELECT CAST(value AS INTEGER) FROM json_each(?))", (run_numbers,)
     ):
         if suite not in lists:
             lists[suite] = tests.intersection(store.read_suite(archive.tasks, suite))

@@ -81,11 +81,11 @@ class Passes:
         suites = (
             suite
             for suite in self._all_suites()
-            if self._spans[suite][0] < before and self._spans[suite][1] >= since and self._ran(suite, since, before)
+            if self._spans[suite][0] < before and self._spans[suite][1] >= since and self._is_used(suite, since, before)
         )
         return {name for suite in suites for name in self._in_numbered_folders(suite).get(key, ())} - {nodeid}
 
-    def _ran(self, suite: str, since: str, before: str) -> bool:
+    def _is_used(self, suite: str, since: str, before: str) -> bool:
         """Return whether any run from `since` to `before` has the given list of tests."""
         query = "SELECT 1 FROM suites WHERE suite = ? AND moment >= ? AND moment < ? LIMIT 1"
         return self._db.execute(query, (suite, since, before)).fetchone() is not None
@@ -124,7 +124,10 @@ class Passes:
         asked = [tests] if independent else [[test] for test in tests]
         rows = heapq.merge(
             *(
-                ((row[:4], [(*row[4:7], store.seed_hash(row[7]))]) for row in self._again(nodeid, tests, since, before))
+                (
+                    (row[:4], [(*row[4:7], store.seed_hash(row[7]))])
+                    for row in self._passed_again(nodeid, tests, since, before)
+                )
                 for nodeid in dict.fromkeys(test.nodeid for test in tests)
             ),
             (
@@ -147,7 +150,7 @@ class Passes:
             if independent:
                 known.update(each for each in found if None not in each)
 
-    def _again(self, nodeid: str, tests: Sequence[Target], since: str, before: str) -> sqlite3.Cursor:
+    def _passed_again(self, nodeid: str, tests: Sequence[Target], since: str, before: str) -> sqlite3.Cursor:
         """Select the runs from `since` to `before` that record a pass of a test of this name, oldest first."""
         return self._db.execute(
             f"SELECT {_RUN}, p.simulator, p.config, p.nodeid, p.seed FROM passed_again p JOIN runs r ON r.id = p.run"  # noqa: S608

@@ -79,7 +79,7 @@ def same_commits(db: sqlite3.Connection, fingerprints: Iterable[str]) -> list[st
     return [fingerprint for (fingerprint,) in rows]
 
 
-def naming(db: sqlite3.Connection, fingerprints: Iterable[str]) -> set[str]:
+def mentioning(db: sqlite3.Connection, fingerprints: Iterable[str]) -> set[str]:
     """Return the causes with pages that mention one of the given causes: they share a fix, or were proposed its fix."""
     asked = json_list(sorted(fingerprints))
     rows = db.execute(

@@ -145,7 +145,7 @@ def standing(db: sqlite3.Connection, passes: Passes, fingerprint: str, moment: s
         if newest is None or newest.returned or newest.fix.result == "failed":
             continue
         if newest.fix.passes:
-            tests = {*newest.tests, *records.failed_before(newest.moment)}
+            tests = {*newest.tests, *records.last_failing(newest.moment)}
             found.append(Standing(name=name, state=newest, tests=tuple(sorted(tests))))
     return found
 
@@ -157,7 +157,7 @@ def open_causes(db: sqlite3.Connection, passes: Passes, fingerprint: str) -> tup
 
 
 def last_causes(db: sqlite3.Connection, fingerprint: str, nodeids: Iterable[str]) -> dict[str, str]:
-    """Map each test to the cause with which it last failed at a check; tests that never did are omitted."""
+    """Map each test to the cause with which it last failed at a check; others are left out."""
     rows = db.execute(
         f"SELECT nodeid, fingerprint, MAX(moment) FROM failed WHERE {OF_CHECK}"
         " AND nodeid IN (SELECT value FROM json_each(:tests)) GROUP BY nodeid",

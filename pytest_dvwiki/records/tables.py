@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from pytest_dvwiki.fingerprint import mask
 from pytest_dvwiki.model import WRITTEN, Suite
-from pytest_dvwiki.records.checks import checked
+from pytest_dvwiki.records.checks import check_row
 from pytest_dvwiki.records.fixes import proof, same_seed
 from pytest_dvwiki.records.kinds import UNKNOWN_SEED, is_deterministic
 from pytest_dvwiki.records.name_parts import SLASH, check_of, part_of
@@ -206,7 +206,9 @@ def _insert_identities(db: sqlite3.Connection, record: RunRecord, run: int) -> N
         if former is not None or each.fingerprint_v1
     ]
     db.executemany("INSERT OR IGNORE INTO identities VALUES (?, ?, ?)", rows)
-    checks = [(check_of(each.fingerprint), run, *row) for each in record.occurrences if (row := checked(record, each))]
+    checks = [
+        (check_of(each.fingerprint), run, *row) for each in record.occurrences if (row := check_row(record, each))
+    ]
     db.executemany("INSERT OR IGNORE INTO checks VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 1)", checks)
 
 

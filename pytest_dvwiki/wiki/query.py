@@ -178,7 +178,7 @@ class WikiHistory:
         """
         heirs: dict[str, set[str]] = {}
         for name, former in formers.items():
-            if former is not None and self.archive.has(former) and not self.archive.called(former):
+            if former is not None and self.archive.has(former) and not self.archive.with_former(former):
                 heirs.setdefault(former, set()).add(name)
         known = {min(names): former for former, names in heirs.items() if len(names) == 1}
         if known != self._formers or self._new:
@@ -265,7 +265,7 @@ class WikiHistory:
         return self.archive.open_causes(self._known(fingerprint))
 
     def last_causes(self, fingerprint: str, nodeids: Collection[str]) -> Mapping[str, str]:
-        """Map each test to the cause with which it last failed at a check; tests that never did are omitted."""
+        """Map each test to the cause with which it last failed at a check; others are left out."""
         return self.archive.last_causes(self._known(fingerprint), nodeids)
 
     def reference(self, cause: str) -> str:
@@ -358,7 +358,7 @@ class WikiHistory:
         return tuple(each for each in found if wanted[each.fingerprint])
 
     def decisions(self, pattern: str, fingerprint: str) -> dict[OriginType, int]:
-        """Return how many other causes of a pattern people assigned to each origin.
+        """Return, for each origin, how many other causes of a pattern people assigned to it.
 
         People assign an origin by the `status` of a cause's page, or by changing the `type` that dvwiki gave it.
 

@@ -83,7 +83,7 @@ class WikiStore(CheckedStore):
 
     def _replace(self, path: str, decide: Callable[[bytes | None], bytes | None], log_text: str) -> str | None:
         if outside.leads_out(self._layout.wiki, self._layout.wiki / path):
-            return outside.REASON  # before the content can get into an answer
+            return outside.REASON  # before the content of an outside file can get into an answer
         return build.change_page(self._layout, path, decide, log_text=log_text, lock_timeout=self._lock_timeout)
 
     def _add_line(self, path: str, title: str, make: Callable[[str], str | None]) -> None:

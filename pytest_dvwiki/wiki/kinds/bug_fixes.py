@@ -69,9 +69,9 @@ def link(fingerprint: str, page_of: Callable[[str], str | None]) -> str:
 
 
 def _also(causes: Sequence[str], page_of: Callable[[str], str | None]) -> str:
-    """Return a sentence that lists the other causes ended by the commits of the newest fix."""
+    """Return a sentence that lists the other causes fixed by the commits of the newest fix."""
     links = few([link(fingerprint, page_of) for fingerprint in causes], _OTHERS)
-    return f"The commits of the newest fix ended other causes, too: {links}."
+    return f"The commits of the newest fix also fixed other causes: {links}."
 
 
 def _elsewhere(state: FixState) -> str:

@@ -42,7 +42,7 @@ def is_marked(text: str) -> bool:
 
 
 def confirmed(text: str, is_proven: Callable[[str], bool]) -> str:
-    """Remove the notes that neither a person nor a passing run has confirmed.
+    """Return text without the notes that neither a person nor a passing run has confirmed.
 
     Args:
         text: The text of a part of a page.

@@ -38,7 +38,7 @@ class Files:
     Args:
         wiki: Its folder.
         page_cache: The frontmatter of its pages.
-        unreadable: Returns those of the given task ids that have an unreadable record.
+        unreadable: Returns the given task ids that have no readable record.
         check: Write nothing to disk; changes are listed, and kept in memory for later changes to build on.
     """
 

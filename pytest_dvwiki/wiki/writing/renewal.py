@@ -73,7 +73,7 @@ def _edits_of_all(data: bytes, changes: Changes, top: Callable[[int], str]) -> l
         if table is None or further is None:
             return None
         edits[:0] = further
-        pages += table.pages + _more(category, changes)
+        pages += table.pages + _rows_gained(category, changes)
         end = start - 1
     # Two line feeds come before the first table, and after the title.
     return [(len(TITLE) + 2, end - 1, top(pages).encode()), *edits]
@@ -88,23 +88,23 @@ def _table(data: bytes, level: str, category: str, folder: str, place: tuple[int
     return _Table(level, category, folder, found.span(), (columns.end(), place[1]), int(found[1]))
 
 
-def _of(category: str, changes: Changes) -> Iterator[tuple[str, str | None, str | None]]:
+def _changes_of(category: str, changes: Changes) -> Iterator[tuple[str, str | None, str | None]]:
     """Yield name, old cells and new cells of each changed row of a category, sorted by name."""
     for path in sorted(changes):
         if path.startswith(f"{category}/"):
             yield path[len(category) + 1 : -len(".md")], *changes[path]
 
 
-def _more(category: str, changes: Changes) -> int:
+def _rows_gained(category: str, changes: Changes) -> int:
     """Return how many rows a table gains; negative if it loses rows."""
-    return sum((now is not None) - (before is not None) for _, before, now in _of(category, changes))
+    return sum((now is not None) - (before is not None) for _, before, now in _changes_of(category, changes))
 
 
 def _edits(data: bytes, table: _Table | None, changes: Changes) -> list[Edit] | None:
     """Return the edits, in order, that update a table; None if somebody edited the table since it was written."""
     if table is None:
         return None
-    pages = table.pages + _more(table.category, changes)
+    pages = table.pages + _rows_gained(table.category, changes)
     edits = [(*table.heading, heading(table.level, table.category, pages).encode())]
     first, end = table.rows
 
@@ -113,7 +113,7 @@ def _edits(data: bytes, table: _Table | None, changes: Changes) -> list[Edit] | 
         start = data.rfind(b"\n", first - 1, place) + 1
         return data[start + len(b"| [") : data.find(b"](", start)] + b".md"
 
-    for name, *cells in _of(table.category, changes):
+    for name, *cells in _changes_of(table.category, changes):
         old, new = (b"" if each is None else f"{line(table.folder, name, each)}\n".encode() for each in cells)
         file = f"{name}.md".encode()
         place = first + bisect.bisect_left(range(first, end), file, key=file_at)

@@ -77,7 +77,7 @@ class Views:
             bug.new(
                 name,
                 origin,
-                self.archive.first_called(fingerprint) or cause.newest,
+                self.archive.first_recorded_as(fingerprint) or cause.newest,
                 lesson.description.strip() if lesson else "",
             ),
             bug.keys(name, cause, self.archive.identities(fingerprint), (), _gone(self.archive, cause), made_as=origin),
@@ -159,7 +159,7 @@ class Views:
         """Update the bug pages that mention one of these causes, because the causes' own pages have changed."""
         causes = set(causes)
         of_one_check = {name for each in causes for name in self.archive.family(each)}
-        for fingerprint in sorted(of_one_check | proposals.naming(self.archive.db, causes)):
+        for fingerprint in sorted(of_one_check | proposals.mentioning(self.archive.db, causes)):
             self.bug(fingerprint, may_create=False)
 
     def point(self, listed: list[PageSummary]) -> None:

@@ -157,9 +157,9 @@ def test_a_fix_names_other_causes_that_its_commits_fixed(place: Layout) -> None:
     add(place, passing(3, fingerprint=OTHER, nodeid="other", fixes=(same,)))
     for mine, theirs in ((CAUSE, OTHER), (OTHER, CAUSE)):
         link = f"[{name(place, theirs)}]({name(place, theirs)}.md)"
-        assert f"The commits of the newest fix ended other causes, too: {link}." in page(place, mine)
+        assert f"The commits of the newest fix also fixed other causes: {link}." in page(place, mine)
     add(place, record(4, occurrence(OTHER, tests=(failed("other"),))))
-    assert "ended other causes" not in page(place, CAUSE)
+    assert "fixed other causes" not in page(place, CAUSE)
 
 
 def test_one_of_several_commits_that_may_have_fixed_a_cause_did_not_fix_another_one(place: Layout) -> None:
@@ -167,7 +167,7 @@ def test_one_of_several_commits_that_may_have_fixed_a_cause_did_not_fix_another_
     log = fixed(2)["log"]
     wider = fixed(3, OTHER, log=[*log, "5c5c5c5 other: more"], log_count=len(log) + 1)
     add(place, passing(3, fingerprint=OTHER, nodeid="other", fixes=(wider,)))
-    assert "ended other causes" not in page(place, CAUSE) + page(place, OTHER)
+    assert "fixed other causes" not in page(place, CAUSE) + page(place, OTHER)
 
 
 def test_a_fix_tells_on_which_branches_and_in_how_many_other_tests_it_was_seen(tmp_path: Path) -> None:
