@@ -1,7 +1,7 @@
 """The search backends, selected by the setting `search_backend`.
 
 A package can add a backend through an entry point in the group `dvwiki.search`. The entry point has the backend's name
-and refers to a class with the interface of `pytest_dvwiki.WikiSearchIndex`, which is imported on first use.
+and refers to a class with the interface of `pytest_dvwiki.WikiSearchIndex`. The class is imported on first use.
 """
 
 from __future__ import annotations

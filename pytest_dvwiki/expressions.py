@@ -1,10 +1,12 @@
 r"""Regular expressions written by people, matched by RE2 in time linear in the length of the text.
 
 A file in a pull request can contain any expression, and `re` takes exponential time for some, such as `(a+)+$`. On
-ASCII lines `re` and RE2 find the same matches, with these exceptions:
+ASCII lines, RE2 finds the same matches as `re`, with two exceptions:
 
 * `$` matches at the end of the text only; `re` also matches it before a final line feed.
-* `\d`, `\w`, `\s` and `\b` match ASCII only; `\s` does not match a vertical tab.
+* `\s` does not match a vertical tab.
+
+On other lines, `\d`, `\w`, `\s` and `\b` still know only ASCII characters.
 """
 
 from __future__ import annotations
@@ -18,7 +20,7 @@ import msgspec
 from pytest_dvwiki.redact import two_ends
 
 LONGEST = 4096
-"""Maximum number of characters searched in a line. Only the two ends of a longer line are searched, half each."""
+"""Maximum number of characters searched in a line; of a longer line, the first and last `LONGEST // 2`."""
 _MEMORY = 16 << 20
 """Memory limit for one RE2 expression, in bytes."""
 _REMEDIES = (
@@ -32,7 +34,7 @@ _REMEDIES = (
     (r"\\Z", r"{}", "write $"),
     (r"\\[uUN]", "{} (an escape by number or name)", "write the character itself"),
 )
-"""Constructs that `re` supports but RE2 does not: an expression that finds the construct, its name, a replacement."""
+"""Constructs that `re` supports but RE2 does not. Each has an expression that finds it, its name, and a remedy."""
 
 
 class ExpressionError(ValueError):
@@ -104,20 +106,20 @@ def compile_re2(source: str) -> Re2Expression:
         raise ExpressionError(_explained(source, reason)) from None
 
 
-def glob(wanted: str) -> Re2Expression:
+def glob(source: str) -> Re2Expression:
     """Compile a glob. `[` is not special, because it occurs in names of parametrized tests.
 
     Args:
-        wanted: The glob; only `*` and `?` are special.
+        source: The glob; only `*` and `?` are special.
     """
-    parts = (".*" if each == "*" else "." if each == "?" else re.escape(each) for each in re.sub(r"\*+", "*", wanted))
+    parts = (".*" if each == "*" else "." if each == "?" else re.escape(each) for each in re.sub(r"\*+", "*", source))
     return compile_re2(rf"(?s)\A{''.join(parts)}\z")
 
 
 def _explained(source: str, reason: str) -> str:
-    """Return the error in an expression, and what to write instead."""
+    """Return a message about an invalid expression: RE2's reason or the unsupported construct, and a remedy."""
     if "repetition size" in reason:
-        return f"{reason}; use m <= n <= 1000 (multiplied, if repeats are nested), or * or +"
+        return f"{reason}; use m <= n <= 1000 (for nested repeats, their product), or * or +"
     for construct, name, remedy in _REMEDIES:
         found = re.search(construct, source)
         if found:

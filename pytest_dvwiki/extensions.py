@@ -1,7 +1,7 @@
 """Packages that extend pytest-dvwiki, through objects (mostly modules) in the entry-point group `dvwiki`.
 
 Each object has functions with the names of hooks in `hookspecs`. A pytest run registers the object as a plugin. The
-command line has no plugins and calls only the hooks for patterns and masks.
+command `dvwiki` registers no plugins; it calls only the hooks for patterns and masks.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ def further_patterns(settings: Settings, note: Callable[[str], None]) -> tuple[P
 
     Args:
         settings: Passed to `pytest_dvwiki_patterns`.
-        note: Called with a message for each package with a hook that cannot be loaded or raises an error.
+        note: Called with a message for each package that cannot be loaded, or whose hook raises an error.
     """
     paths: list[Path] = []
     for name, extension in extensions(note):
@@ -57,7 +57,7 @@ def further_patterns(settings: Settings, note: Callable[[str], None]) -> tuple[P
 
 
 def further_masks(note: Callable[[str], None]) -> Iterator[tuple[str, Function]]:
-    """Yield the masking functions of installed packages with their extensions' names, for use outside pytest.
+    """Yield the name and masking function of each installed package that has one, for use outside pytest.
 
     Args:
         note: Called with a message for each package that cannot be loaded.

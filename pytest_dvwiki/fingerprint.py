@@ -1,4 +1,4 @@
-"""Fingerprints of causes: a hash of the message, with varying values masked, and of the location that reported it."""
+"""Fingerprints of causes: a hash of the message (with its varying values masked) and of the place that reported it."""
 
 from __future__ import annotations
 
@@ -59,10 +59,10 @@ _BEGINNINGS = (
 )
 """Words that can start a token."""
 _PLAIN = rf"(?:\b(?!(?i:{_BEGINNINGS})\b)[A-Za-z_]*[g-tvwyG-TVWY][A-Za-z_]*(?::?[ ]|$))+"
-"""Matches words that are not part of any token: each has a letter that no value has, and is followed by a space.
+"""Matches words that stay as they are: each has a letter that no value has, and a space or the end follows it.
 
-These words are kept. Matching them first is faster, because no other kind of token has to be tried in most of a
-message. `word_kept`, the last kind of token, has the same purpose: only a URL can begin inside a word.
+Matching such words first is faster: in most of a message, no other kind of token is tried. `word_kept`, the last kind
+of token, also saves time: it matches a word up to its end, because no token but a URL can begin inside a word.
 """
 # There is one pass, and the first alternative that fits wins. A sign belongs to its number; otherwise positive and
 # negative values would give one scoreboard message two fingerprints. Tokens are not numbered; otherwise a cause would
@@ -70,14 +70,16 @@ message. `word_kept`, the last kind of token, has the same purpose: only a URL c
 
 
 def expression(*, kept: str, quoted: str, value: str, names: str, letters: str) -> re.Pattern[str]:
-    """Compile the expression for all tokens that `mask` replaces.
+    """Compile the expression that divides a message into tokens. `mask` replaces each token.
+
+    The arguments are the subexpressions that differ between the versions of fingerprints.
 
     Args:
-        kept: Names that stay as they are.
-        quoted: The part of a bytes literal after its `b`.
-        value: A literal value in a comparison.
-        names: A named value in a comparison.
-        letters: Numbers that end in a letter: hex digits, ordinals.
+        kept: Matches names that stay as they are.
+        quoted: Matches the part of a bytes literal after its `b`.
+        value: Matches a literal value in a comparison.
+        names: Matches a named value in a comparison.
+        letters: Matches hex numbers without decimal digits, and ordinals.
     """
     return re.compile(
         rf"""
@@ -137,12 +139,12 @@ _NAMING = re.compile(
     r"(?i)(?:port|channel|chan|ch|lane|bank|worker|agent|master|slave|core|side|unit|inst|instance|name|module|signal"
     r"|reg|register|field|check|phase|test)$"
 )
-"""Matches a word before a name that distinguishes components; this name is not masked."""
+"""Matches the end of a text before `=NAME` where the name is kept, because it tells components apart: `port=RX`."""
 _UNKNOWN_BITS = re.compile(r"[xXzZuUwW-]")
 _TRUTH = ("True", "False")
 _SERIES = re.compile(r"\bV(?:[ ,]+V\b)+")
 _LIST = re.compile(r"(?:(?<=\bassert )|(?<=[=!]= ))\[(?:V(?:, \.\.\.)?)?\]")
-"""Matches a list of values in a comparison; it is masked like the single value that another occurrence may have."""
+"""Matches a masked list in a comparison; it becomes `V`, because another occurrence may have a single value there."""
 _GENERATED = re.compile(r"\bgenblk\d+\b")
 """Matches a simulator's name for an unnamed generate block; the number is a counter."""
 
@@ -152,8 +154,8 @@ def mask(text: str) -> str:
     """Mask everything in a message that can differ between two occurrences of one cause.
 
     Numbers in every notation, times, and compared names of enumeration values become `V`; values with X or Z become
-    `XZ`. Paths keep their base name and hierarchies their last name. Words are kept, even words of hex digits (`be`,
-    `port A`), and so are names such as `sha256` or `fifo_32x8`.
+    `XZ`; dates, URLs and UUIDs become `DATE`, `URL` and `UUID`. Paths keep their base name and hierarchies their last
+    name. Words are kept, even words of hex digits (`be`, `port A`), and so are names such as `sha256` or `fifo_32x8`.
     """
     text = shortened(text)
     is_compared = _EXPECTS.search(text) is not None and _OBSERVES.search(text) is not None
@@ -186,11 +188,11 @@ def fingerprint(
     Args:
         report_class: Severity or exception type.
         file: Source file of the message; only its base name is used.
-        message_id: Id of the message in the tool or report.
+        message_id: The tool's id for the kind of message, such as a UVM id.
         function: The function that contains the failing check.
         source_line: Source line of the failing check, from the traceback.
-        text: The message, which is masked.
-        mask: Function that masks a message.
+        text: The message, not yet masked.
+        mask: Function that masks the message.
     """
     base = re.split(r"[\\/]", file)[-1] if file else ""
     check = " ".join((source_line or "").split())
@@ -202,7 +204,7 @@ def fingerprint(
 
 
 _COMPONENT = re.compile(r"[.\[@]")
-"""Matches an id that is a component's full name; all instances of the component get the same fingerprint."""
+"""Matches an id that is a component's full name. Such an id is masked, so that all instances share a fingerprint."""
 _COUNTED = re.compile(r"_?\d+$")
 _FIXED = {
     "url": "URL",
@@ -218,7 +220,7 @@ _FIXED = {
 }
 """Maps the kinds of tokens that have a fixed mask to that mask."""
 _BASE = re.compile(r"^[-+]?(?:\d*'[sS]?\w|0\w|\w(?=\"))[ ]?[-+]?", re.ASCII)
-"""Matches the base of a number; it is removed before the search for X, because it can itself be `x`."""
+"""Matches the base prefix of a number, such as `0x` or `8'h`, which is removed before the search for X and Z."""
 
 
 def masked(found: re.Match[str]) -> str:
@@ -263,4 +265,4 @@ _SHOWN: dict[str, Callable[[re.Match[str]], str]] = {
     "file": lambda found: re.split(r"[\\/]", found[0])[-1],
     **dict.fromkeys(("path", "hierarchy"), lambda found: _last_name(found[0])),
 }
-"""Maps the other kinds of tokens to functions that return their masks."""
+"""Maps the kinds of tokens without a fixed mask to functions that return the mask of a token."""

@@ -54,8 +54,8 @@ class ContextSource(Protocol):
 
         Args:
             query: Words to search for.
-            test: Node id of a test, to select its failures. Without parameters or without the test inside the
-                simulator, it selects all variants of the test.
+            test: Node id of a test, to select its failures. A node id without parameters, or without the test inside
+                the simulator, selects all variants of the test.
             category: `bugs`, `patterns`, `coverage`, `specs` or `topics`; None for all.
             budget: Maximum number of tokens; None for the setting `max_context_tokens`.
 
@@ -73,7 +73,7 @@ class PromptSource(Protocol):
 
         Args:
             text: The template.
-            profile: Maps all other placeholders to their values.
+            profile: Values, by name, of the placeholders that the wiki does not fill.
         """
         ...
 

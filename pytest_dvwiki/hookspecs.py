@@ -42,11 +42,11 @@ def pytest_dvwiki_evidence(report: pytest.TestReport, settings: Settings) -> Seq
 
 @pytest.hookspec(firstresult=True)
 def pytest_dvwiki_classify(failure: Failure) -> Verdict | None:
-    """Classify a failure. The first verdict takes precedence over the pattern registry and is recorded with its hook.
+    """Classify a failure. The first verdict that a hook returns is used; without one, the pattern registry decides.
 
-    Called once for each failure, in the main process at the end of the run. With `--junitxml` and `--html` it is also
-    called for each failed report, because these files show the label. With `--alluredir` it is also called in the
-    process that ran the test.
+    The record shows that a hook decided. Called once for each failure, in the main process at the end of the run. With
+    `--junitxml` and `--html` it is also called for each failed report, because these files show the label. With
+    `--alluredir` it is also called in the process that ran the test.
     """
 
 
@@ -54,12 +54,12 @@ def pytest_dvwiki_classify(failure: Failure) -> Verdict | None:
 def pytest_dvwiki_redact(text: str) -> str | None:
     """Mask the project's secrets in a string.
 
-    Called with each string of a failure: its message, the source line of the failing check, and each line of its
-        excerpts. The built-in masks have already been applied, and nothing has been written to a journal, record or
-        page. Hooks are called in turn with the result of the previous hook, and may get the same string more than once.
-        Node ids and file names are not passed. If a hook raises an exception, the string is dropped, which is reported
-        at the end of the run. `dvwiki ingest` calls this hook only in packages with an entry point in the group
-        `dvwiki`, not in a conftest.py.
+    Called with the failure's message, the source line of the failing check, each line of its excerpts, and the value of
+    each environment variable in its command. The built-in masks have already been applied, and nothing has been written
+    to a journal, record or page. Hooks are called in turn with the result of the previous hook, and may get the same
+    string more than once. Node ids and file names are not passed. If a hook raises an exception, the string is dropped,
+    and the end of the run reports this. `dvwiki ingest` calls this hook only in packages with an entry point in the
+    group `dvwiki`, not in a conftest.py.
 
     Returns:
         The masked string, or None if there is nothing to mask.

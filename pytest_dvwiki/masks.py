@@ -1,7 +1,7 @@
 """Masking functions of a project or package, applied to the strings of a failure after the built-in masks.
 
-They mask the failure's message, the source line of its frame, and each line of its excerpts, before any of these is
-written.
+They mask the failure's message, the source line of its frame, each line of its excerpts, and the environment variables
+of its command, before any of these is written.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 HOOK = "pytest_dvwiki_redact"
 Function = Callable[[str], object]
-"""Returns the masked string, or None if there is nothing to mask."""
+"""A function that returns a string masked, or None if there is nothing to mask."""
 
 
 class Masks:
@@ -29,7 +29,7 @@ class Masks:
     If a function fails, the whole string is dropped, because it may contain secrets.
 
     Args:
-        functions: Pairs of owner's name and function.
+        functions: Pairs: the name of the conftest.py or package, and its function.
         note: Called with a message for each function that fails; the message does not contain the string.
     """
 
@@ -67,7 +67,7 @@ class Masks:
         return None if frame is None else replace(frame, source=self.text(frame.source))
 
     def failure(self, failure: Failure) -> Failure:
-        """Return a failure with its strings masked, except the names of tests and files."""
+        """Return a failure with all its strings masked, except the names of tests and files."""
         if not self:
             return failure
         return replace(
@@ -79,7 +79,7 @@ class Masks:
         )
 
     def command(self, command: Command | None) -> Command | None:
-        """Return a command with its variables masked."""
+        """Return a command; each variable whose value the functions change gets the value `MASKED`."""
         if command is None:
             return None
         variables = {name: value if self.text(value) == value else MASKED for name, value in command.variables.items()}

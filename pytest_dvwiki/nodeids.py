@@ -1,7 +1,8 @@
 """Masks secrets in test names, and adapts the commands that rerun these tests.
 
 Names are masked before they leave the process: in the journal, and at the start of the pipeline to records, pages,
-terminal and prompts. Until that, pytest's names are used, because they identify reports.
+terminal and prompts. Until then, pytest's names are used, because they identify reports. A masked name is a name in
+stored form.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
 UNREPRODUCIBLE = "the test cannot be selected without a secret in its name"
 UNPRINTABLE = "the path or name of the test contains bytes that cannot be printed in a command"
 _TOP_FOLDER = "."
-"""Name of what fails before its tests are known, in the top folder of the project; another folder has its path."""
+"""Node id of a build that fails in the project's top folder; in any other folder, the node id is the folder's path."""
 _MASKED = re.compile(r"\[redacted(?:-[0-9a-f]{8})?\]|…")
 """Matches the mask of a secret in a name or a command."""
 _STORED = re.compile(r"\[redacted-[0-9a-f]{8}\]")
@@ -30,7 +31,7 @@ _CHOOSING = ("COCOTB_TEST_FILTER", "COCOTB_TESTCASE", "TESTCASE")
 
 
 def shown(nodeid: str) -> str:
-    """Return the name of a test, or of a folder whose build failed, as people read it."""
+    """Return the name to show for a node id: the node id itself, or "the top folder" for a build that failed there."""
     return "the top folder" if nodeid == _TOP_FOLDER else nodeid
 
 
@@ -53,10 +54,10 @@ def stored_results(results: Sequence[Result]) -> tuple[Result, ...]:
 
 
 def stored_failure(failure: Failure) -> Failure:
-    """Return a failure with the stored form of its test name, and with a command that has no secret.
+    """Return a failure with its test name in stored form, and with a command without secrets.
 
-    If that is impossible, or if the name contains bytes that are not UTF-8, the failure has no command, and
-    `unreproducible` has the reason.
+    If no such command can select the test, or if the name contains bytes that are not UTF-8, the failure has no
+    command, and `unreproducible` has the reason.
     """
     nodeid = redact_id(failure.nodeid)
     place = _place(failure)
@@ -125,7 +126,7 @@ def _bare(nodeid: str) -> str | None:
 
 
 def _bare_names(expression: str) -> str | None:
-    """Return a `-k` expression, with parameters that contain secrets removed from its names."""
+    """Return a `-k` expression without parameters that contain secrets, or None if another part contains one."""
     names = [_bare(name) for name in expression.split(" and ")]
     return None if None in names else " and ".join(name for name in names if name)
 

@@ -41,7 +41,7 @@ __all__ = ["dvwiki", "dvwiki_context", "dvwiki_prompt"]
 _SIMULATOR_PLUGIN = "cocotb_regression_manager"
 """Plugin that cocotb registers in a pytest run inside a simulator, before options are read."""
 _MISTAKE = pytest.StashKey[str]()
-"""Why the plugin is off: an error in project.yaml or in the start of the plugin."""
+"""Why the plugin is off: an error in project.yaml, or while the plugin was starting."""
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -78,7 +78,7 @@ def _is_on(config: pytest.Config) -> bool:
 
 
 def _is_on_by_project(config: pytest.Config) -> bool:
-    """Return whether project.yaml enables the plugin. Errors in the file are reported at the end and stop no run."""
+    """Return whether project.yaml enables the plugin. An error in the file is reported at the end of the run."""
     try:
         return is_switched_on_by_project(config.rootpath)
     except SettingsError as error:

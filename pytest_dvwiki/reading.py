@@ -1,6 +1,6 @@
 """Reads files that are under the control of users or git: only regular files of limited size.
 
-A pull request can replace a file by a FIFO, a device or a symlink to one. Reading those would never end.
+A pull request can replace a file by a FIFO, a device, or a symlink to either. Reading one of these may never end.
 """
 
 from __future__ import annotations
@@ -59,11 +59,7 @@ def reason(error: OSError) -> str:
 
 
 def described(error: Exception) -> str:
-    """Return the message for an error: an OS error with its file and a remedy, other errors with their type.
-
-    Args:
-        error: Any error. The message of an `UnreadableError` is complete already.
-    """
+    """Return the message for an error: an OS error with its file and a remedy, any other error with its type."""
     if not isinstance(error, OSError):
         return f"{type(error).__name__}: {error}"
     if isinstance(error, UnreadableError) or error.errno is None:
@@ -92,7 +88,7 @@ def open_regular(path: Path | str) -> BufferedReader:
 
 
 def open_below(folder: Path, path: Path, *, owner: int) -> BufferedReader:
-    """Open a file with a path from an untrusted source. It must be a regular file below a folder, and not a symlink.
+    """Open a regular file below a folder, by a path from an untrusted source. The file must not be a symlink.
 
     Args:
         folder: Folder that must contain the file.
@@ -100,7 +96,7 @@ def open_below(folder: Path, path: Path, *, owner: int) -> BufferedReader:
         owner: Id of the user who must own the file.
 
     Raises:
-        UnreadableError: There is no such file, or reading it is not allowed.
+        UnreadableError: There is no such file, or it is refused or cannot be opened.
     """
     handle = handle_below(folder, path, os.O_RDONLY)
     if os.fstat(handle).st_uid != owner:
@@ -136,7 +132,7 @@ def handle_below(folder: Path, path: Path, flags: int) -> int:
 
 
 def _descend(folder: Path, path: Path, flags: int) -> int:
-    """Open a file folder by folder without following symlinks, even symlinks created in the meantime."""
+    """Resolve the path, and open it folder by folder without following symlinks that were created in the meantime."""
     base = os.path.realpath(folder)
     inner = Path(os.path.relpath(os.path.realpath(path.parent), base)).parts
     if os.pardir in inner[:1]:
@@ -175,10 +171,10 @@ def read_bytes(path: Path, most: int = MOST) -> bytes:
     """
     with open_regular(path) as file:
         try:
-            # Python allocates as many bytes as it is asked for.
+            # Python allocates as many bytes as it is asked for, so ask for the file's size.
             expected = min(os.fstat(file.fileno()).st_size, most) + 1
             data = file.read(expected)
-            if len(data) == expected:  # the file has grown, or does not state its size, as those of /proc
+            if len(data) == expected:  # the file has grown, or states no size, like the files of /proc
                 data += file.read(most + 1 - expected)
         except OSError as error:
             raise UnreadableError(error.errno, reason(error), os.fspath(path)) from error

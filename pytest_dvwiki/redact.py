@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 _ESCAPES = re.compile(
     r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)?|[PX^_][^\x07\x1b]*(?:\x07|\x1b\\)|[@-Z\\-_])"
-    r"|\x9b[0-?]*[ -/]*[@-~]|#x1B\[[0-9;]*m"  # the last: a colour in a results file, where XML allows no escape
+    r"|\x9b[0-?]*[ -/]*[@-~]|#x1B\[[0-9;]*m"  # the last is a colour in a results file: XML forbids the escape character
 )
 # C0 except tab and line feed, DEL, C1, zero-width and bidirectional controls, line and paragraph
 # separators, lone surrogates: none of them is visible, and each can make a text appear different from what it is.
@@ -26,7 +26,7 @@ _CONTROLS = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200b-\u200f\u2028-\u
 MASK = "[redacted]"
 """The replacement for a secret."""
 MASKED = "…"
-"""Replacement for values in a command that must not be stored."""
+"""The replacement, in a command, for a value that must not be stored."""
 _OPENED = MASK[:-1]
 _DIGITS = 8
 _LONGEST_KEPT = 2048
@@ -59,7 +59,7 @@ def clean(text: str) -> str:
 
 
 def two_ends(text: str, most: int) -> str:
-    """Return a string, limited to `most` characters by keeping both ends, half of that each."""
+    """Return a string; if it is longer than `most` characters, its first and last `most // 2`, with ` … ` between."""
     return text if len(text) <= most else f"{text[: most // 2]} … {text[-(most // 2) :]}"
 
 
@@ -90,7 +90,7 @@ def _redacted(text: str) -> str:
     return text
 
 
-# A test's name is masked in the journal, and again in its failures and its result at the end of the session.
+# Cached: a test's name is masked in the journal, and again at the end of the session in the test's failures and result.
 @functools.lru_cache(maxsize=1 << 14)
 def redact_id(nodeid: str) -> str:
     """Return a test's name with its secrets masked. Masks include a short hash, so that different names stay different.
@@ -105,7 +105,7 @@ def redact_id(nodeid: str) -> str:
         digest = hashlib.sha256(f"{salt}\0{secret}".encode("utf-8", "surrogatepass")).hexdigest()
         return f"{_OPENED}-{digest[:_DIGITS]}]"
 
-    # A secret in the file's path ends with the path.
+    # Each part separately: a secret in the file's path must not extend into the test's name.
     parts = list(text.partition("::"))
     for at, part in enumerate(parts):
         for rule in secret_rules.rules_for(part):

@@ -8,7 +8,7 @@ import time
 from datetime import UTC, date, datetime
 
 EVER = "~"
-"""A sort key after the keys of all runs. Appended to a prefix, it is after all keys with that prefix."""
+"""A sort key that follows the keys of all runs. With a prefix, it follows all keys with that prefix."""
 _TIME = "%Y-%m-%dT%H:%M:%SZ"
 _MOMENT = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ", re.ASCII)
 _NO_NAME = re.compile(r"[^A-Za-z0-9.-]+")
@@ -49,7 +49,7 @@ def new_task_id(name: str, started: float) -> str:
     name keep their order; the other digits are random.
 
     Args:
-        name: The user's name for the regression.
+        name: Name of the regression, as the user wrote it.
         started: Seconds since the epoch.
     """
     moment = datetime.fromtimestamp(started, UTC).strftime("%Y%m%dT%H%M%SZ")

@@ -39,7 +39,7 @@ _COMPARED = re.compile(
     r"(?i)\b(?:exp(?:ect(?:ed)?)?|act(?:ual)?|got|mismatch\w*|reg(?:ister)?s?|addr(?:ess)?|read|wrote|written|csr|crc|dump"
     r"|ref|dut|rtl|model|golden|observed)\b|[=!]=|\[\d+(?::\d+)?\]"
 )
-"""Words that testbenches print on lines that compare numbers."""
+"""Words and signs that testbenches print on lines that compare numbers."""
 _WORDS = frozenset(
     re.findall(
         r"\w+",
@@ -61,14 +61,14 @@ _IDENTIFIER_LEAST = 24
 _OPAQUE_LEAST, _RANDOM_LEAST = 6, 16
 _DIGITS_LEAST = 4
 _HEX_LEAST = 9
-"""Minimum number of hex digits of a value that is too long for a data word on a bus."""
+"""Minimum number of hex digits of a secret; a shorter value is taken for a data word on a bus."""
 _ENVIRONMENT = re.compile(r"\W*|.*(?:export|set|env|-e)\s*")
 """Text before a variable on a line that prints or sets the environment."""
 _BEFORE_MOST = 200
 """Maximum number of characters to examine before a variable."""
 _MARK = "E   "
 _LONGEST_KEPT = 512
-"""Maximum length of lines with cached rules."""
+"""Maximum length of a line whose rules are cached."""
 _RANDOM = re.compile(r"[A-Za-z0-9+/=_-]*")
 _NAME_BEFORE = re.compile(r"[\w.-]{1,60}\Z")
 
@@ -87,7 +87,7 @@ class SecretRule(Struct, frozen=True):
 
 @functools.cache
 def entries() -> list[dict[str, Any]]:
-    """Return the rules in the form of the file."""
+    """Return the entries of the rules file."""
     if COMPILED.is_file():
         shipped: list[dict[str, Any]] = json.loads(COMPILED.read_text("utf-8"))
         return shipped
@@ -110,11 +110,11 @@ def rules() -> tuple[SecretRule, ...]:
 
 
 def rules_for(text: str) -> list[SecretRule]:
-    """Return the rules with a keyword in a text, in the order of the file."""
+    """Return the rules that have a keyword in a text, in the order of the file."""
     places: set[int] = set()
     for line in text.split("\n"):
         if line:
-            # pytest marks the lines of an exception; no keyword begins with a blank.
+            # Without pytest's mark for lines of an exception, the line is more often in the cache.
             shown = line.removeprefix(_MARK)
             places.update(_places_in(shown) if len(shown) <= _LONGEST_KEPT else _places_in.__wrapped__(shown))
     return [rules()[place] for place in sorted(places)] if places else []
@@ -122,10 +122,10 @@ def rules_for(text: str) -> list[SecretRule]:
 
 @functools.lru_cache(maxsize=1024)
 def _places_in(line: str) -> frozenset[int]:
-    """Return the indexes, in `rules`, of the rules with a keyword in a line.
+    """Return the indexes, in `rules`, of the rules that have a keyword in a line.
 
-    The result is cached, because the same line is part of several texts. Two expressions cover all keywords; a search
-    for each keyword would take three times as long for the many lines without any.
+    The result is cached, because the same line is part of several texts. Two expressions cover all keywords. To search
+    for each keyword separately would take three times as long in a line without keywords, and most lines have none.
     """
     lowered = line.lower()
     places: set[int] = set()
@@ -144,10 +144,10 @@ _Keywords = dict[str, list[tuple[str, list[int]]]]
 
 @functools.cache
 def _filters() -> tuple[tuple[re.Pattern[str], _Keywords], ...]:
-    """Return two pairs: an expression that finds keywords, and the keywords with the indexes of their rules.
+    """Return two filters, the first for the keywords of tokens, the second for all other keywords.
 
-    The expression only finds keywords that do not begin with another keyword. Each of these maps to all keywords with
-    this prefix. The first pair is for the keywords of tokens, the second for all others.
+    A filter is an expression and a mapping. The expression finds only keywords that do not begin with another keyword.
+    The mapping has, for each of these, all keywords that begin with it, and the indexes of the rules of each keyword.
     """
     tokens: dict[str, list[int]] = {}
     others: dict[str, list[int]] = {}
@@ -211,7 +211,7 @@ class _Lazy:
         return self._make()
 
 
-# Tokens that their own form identifies
+# Tokens, which are recognised by their form
 
 
 def _token(entry: dict[str, Any]) -> re.Pattern[str]:
@@ -230,7 +230,7 @@ def _tokens(expression: _Lazy, text: str) -> Iterator[tuple[int, int]]:
         yield found.start(), found.start() + len(found[0].rstrip(".-")) if found[0][-1] in ".-" else found.end()
 
 
-# Secrets that only their context identifies
+# Secrets that are recognised only by their context
 
 
 def _groups(expression: _Lazy, text: str, *, numbers_stay: bool) -> Iterator[tuple[int, int]]:
@@ -242,7 +242,10 @@ def _groups(expression: _Lazy, text: str, *, numbers_stay: bool) -> Iterator[tup
 
 
 class _Compared:
-    """Finds lines that compare numbers, as testbenches print them. A line can have thousands of values."""
+    """Finds lines that compare numbers, as testbenches print them.
+
+    The comparing words are searched for once in a text, because a line can have thousands of values.
+    """
 
     def __init__(self, text: str) -> None:
         self._text = text
@@ -281,14 +284,14 @@ def _values(expression: _Lazy, kind: str, text: str) -> Iterator[tuple[int, int]
             value = value.partition("]::")[0]  # the end of a test's parameters
             value = value.rstrip(_BEHIND) if kind in {"any", "short"} else re.split(r"[,;&)\]}<>]", value)[0]
             value = _RANDOM.match(value)[0] if kind == "random" else value.rstrip("\\")  # type: ignore[index]
-        # A bytes value with quotes of its own is a value within a text.
+        # In "b'…'", the value ends at the inner quote, and `b` is no secret.
         is_bytes = found["quote"] and value in {"b", "\\", "b\\"}
         if value and not is_bytes and not _stays(_Value(text, found, value, compared), kind):
             yield span[0], span[0] + len(value)
 
 
 class _Value:
-    """A value with its name and the text around them."""
+    """A value, its name, and the text around both."""
 
     def __init__(self, text: str, found: re.Match[str], value: str, compared: _Compared) -> None:
         self.value = value
@@ -363,7 +366,7 @@ def _random(value: _Value) -> bool:
 
 
 def _is_mixed(text: str) -> bool:
-    """Return whether a text has lower-case letters, and an upper-case letter after one of these or a digit."""
+    """Return whether a text has a lower-case letter, and an upper-case letter next to a lower-case letter or digit."""
     return re.search(r"[a-z]", text) is not None and re.search(r"[a-z0-9][A-Z]", text) is not None
 
 

@@ -73,12 +73,12 @@ class Layout:
 
     @property
     def journal(self) -> Path:
-        """Return the folder of this project's journals: `journals`, or a subfolder if other projects may share it."""
+        """Return the folder of this project's journals: `journals`, or its subfolder if other projects may use it."""
         return self.journals if self.is_inside else self.journals / self.key
 
     @property
     def is_inside(self) -> bool:
-        """Return whether the wiki is inside the root, after resolving symlinks."""
+        """Return whether the folder `agent` is inside the root, after resolving symlinks."""
         return Path(os.path.realpath(self.agent)).is_relative_to(os.path.realpath(self.root))
 
     @property
@@ -119,9 +119,9 @@ class Option:
     """Command-line flag. Without a metavar, a flag of kind bool is a switch."""
     metavar: str | None = None
     bare: str | None = None
-    """Value of the flag if none is given; None if a value is required."""
+    """Value of a flag that is given without one; None for a switch, or if a value is required."""
     check: Callable[[Any], None] | None = None
-    """Raises a ValueError with the reason for an invalid value of the right kind."""
+    """Checks a value of the right kind; raises a ValueError with the reason if the value is invalid."""
 
     @property
     def is_switch(self) -> bool:
@@ -202,14 +202,14 @@ def _parse_branch(value: object) -> str:
 
 
 def _check_branch(name: str) -> None:
-    """Reject a path. pytest takes the first path after `--dvwiki-commit` for the branch if the option has no value."""
+    """Reject a path or commit. pytest takes a path directly after a bare `--dvwiki-commit` for the option's value."""
     if name != "HEAD" and ("::" in name or os.path.exists(name)):  # noqa: PTH110  # the name need not be a valid path
         raise ValueError(
             f"{name!r:.60} is a path: put paths before a --dvwiki-commit without a branch; if a branch has this name, "
             f"write --dvwiki-commit=refs/heads/{name:.60}"
         )
     if re.fullmatch(r"[0-9a-f]{7,64}", name):
-        raise ValueError(f"expected a branch, got {name}, which is a commit")
+        raise ValueError(f"expected a branch, got {name}, which looks like a commit")
 
 
 def _check_revision(text: str) -> None:
@@ -253,7 +253,7 @@ def option(kind: Kind, *, default: object, help: str, otherwise: object = None, 
         kind: The kind of the values.
         default: The default value; None if the default depends on other settings.
         help: The help text.
-        otherwise: If `default` is None, the value in an object created directly, not from the sources.
+        otherwise: If `default` is None, the default in an object that is created directly, not by `resolve`.
         more: Other fields of `Option`.
     """
     unset = otherwise if default is None else default
@@ -379,7 +379,7 @@ class Settings:
         bare="yes",
         check=_check_branch,
         help="Commit only the records and pages written by dvwiki, to the checked-out branch or to another branch."
-        " A commit to another branch does not change work tree, index and HEAD.",
+        " A commit to another branch leaves the work tree, the index and HEAD unchanged.",
     )
     """The branch to commit to. `HEAD` is the checked-out branch; nothing is committed if empty."""
     html: str = option(
@@ -428,25 +428,25 @@ class Settings:
         "int",
         default=None,
         otherwise=500,
-        help="Maximum number of tokens for known patterns; a quarter of max_context_tokens if unset.",
+        help="Maximum number of tokens for known patterns; if unset, at most a quarter of max_context_tokens.",
     )
     bug_context_tokens: int = option(
         "int",
         default=None,
         otherwise=500,
-        help="Maximum number of tokens for known bugs; a quarter of max_context_tokens if unset.",
+        help="Maximum number of tokens for known bugs; if unset, at most a quarter of max_context_tokens.",
     )
     coverage_context_tokens: int = option(
         "int",
         default=None,
         otherwise=500,
-        help="Maximum number of tokens for coverage holes; a quarter of max_context_tokens if unset.",
+        help="Maximum number of tokens for coverage holes; if unset, at most a quarter of max_context_tokens.",
     )
     summary_context_tokens: int = option(
         "int",
         default=None,
         otherwise=500,
-        help="Maximum number of tokens for the table of statistics; a quarter of max_context_tokens if unset.",
+        help="Maximum number of tokens for the table of statistics; if unset, at most a quarter of max_context_tokens.",
     )
     context_tokenizer: str = option(
         "string",
@@ -490,7 +490,7 @@ def resolve(
     Args:
         root: Absolute path of the project.
         command_line: Values by option name; None for flags not given.
-        environ: The environment.
+        environ: The environment; None for that of this process.
         ini: Values in pytest's configuration, by option name; None for options not set.
 
     Raises:
@@ -526,14 +526,14 @@ def resolve(
 
 
 def _ip_types(document: Any) -> tuple[str, ...]:
-    """Return the kinds of design in the block `composition`, which other programs share; skip invalid entries."""
+    """Return the valid kinds of design in the block `composition`, which other programs use, too."""
     block = document.get("composition") if isinstance(document, dict) else None
     listed = block.get("ip_types") if isinstance(block, dict) else None
     return tuple(each for each in listed if isinstance(each, str) and each) if isinstance(listed, list) else ()
 
 
 def ip_type_of(nodeid: str, ip_types: Sequence[str]) -> str | None:
-    """Return a test's kind of design: the only kind of the project, or else the kind in the test's name."""
+    """Return a test's kind of design: the project's only kind, or the kind in the test's name; None if unclear."""
     words = set(_NO_WORD.split(nodeid.lower()))
     named = [each for each in ip_types if each.lower() in words] if len(ip_types) > 1 else ip_types
     return named[0] if len(named) == 1 else None
@@ -557,8 +557,10 @@ def _share_budget(values: dict[str, Any]) -> None:
 def is_switched_on_by_project(root: Path) -> bool:
     """Return whether project.yaml enables the plugin. A plain block is read without a YAML parser.
 
+    Unknown keys in a plain block that enables the plugin are left to `resolve`.
+
     Raises:
-        SettingsError: The file cannot be read, or the plugin is not enabled and the block has an unknown key.
+        SettingsError: The file cannot be read, or the block has another unknown key or an invalid value of `enabled`.
     """
     path = root / PROJECT_FILE
     try:
@@ -579,7 +581,7 @@ def is_switched_on_by_project(root: Path) -> bool:
 
 
 def read_project_file(path: Path, name: str = "wiki", keys: Iterable[str] = ()) -> Mapping[str, object]:
-    """Return a block of project.yaml, empty if it does not exist.
+    """Return a block of project.yaml; empty if there is no such file or block.
 
     Args:
         path: The file.

@@ -1,8 +1,9 @@
 """Counts tokens, exactly with a tokenizer file, or else by a conservative rule.
 
 The rule needs no file. Simulator reports and wiki pages consist of names, numbers and punctuation. Common vocabularies
-need up to twice as many tokens for them as for prose of the same length, and the rule counts about a third more. Users
-who know their model can give its `tokenizer.json`, which is read by the package `tokenizers` without network access.
+need up to twice as many tokens for them as for prose of the same length, and the rule counts about a third more than
+such a vocabulary. Users who know their model can give its `tokenizer.json`, which the package `tokenizers` reads
+without network access.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ _logger = logging.getLogger(__name__)
 
 
 def by_rule(text: str) -> int:
-    """Count tokens by the rule: one per piece of ASCII text; for other characters, one per byte after the first."""
+    """Count tokens by the rule: one per piece of ASCII text; for any other character, its UTF-8 bytes minus one."""
     return len(_PIECE.findall(text)) + len(text.encode("utf-8", "surrogatepass")) - len(text)
 
 

@@ -5,4 +5,4 @@ from __future__ import annotations
 __version__ = "0.1.0"
 TOOL = f"pytest-dvwiki {__version__}"
 FINGERPRINT_VERSION = 2
-"""Incremented when fingerprints of the same failures change. An occurrence then also keeps the earlier fingerprint."""
+"""Incremented when the same failures get other fingerprints. An occurrence then also keeps the earlier fingerprint."""

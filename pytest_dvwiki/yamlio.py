@@ -23,13 +23,19 @@ if TYPE_CHECKING:
 _WORD = re.compile(r"[A-Za-z_]+")
 _ESCAPED = re.compile(r'["\\]')
 _UNFIT_FOR_BLOCK = re.compile("[\\r\\x85\\u2028\\u2029]|(?:\\A|\\n)\\n\\Z")
-"""Characters that libyaml takes for line ends, or a blank last line, because libyaml then adds `...` at the end."""
+"""Matches what a block must not contain: characters that libyaml takes for line ends, or a blank last line.
+
+After a blank last line, libyaml adds `...` at the end of the document.
+"""
 _HIDDEN = "\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff\ufeff\ufffe-\U0010ffff"
-"""Characters that libyaml escapes; `re` takes ten times as long to compile a set of all others."""
+"""Characters that libyaml escapes. To compile a set of all other characters would take `re` ten times as long."""
 _SHOWN = re.compile(f"[^{_HIDDEN}]*")
-"""Strings in which libyaml escapes only quotes and backslashes."""
+"""Matches strings in which libyaml escapes only quotes and backslashes."""
 _BLOCK = re.compile(rf"(?![ \n])(?:[^{_HIDDEN}]*(?<! )(?:\n|\Z))+(?<!\n)")
-"""Strings that libyaml writes as a plain block: no line ends with a space, and the first does not start with one."""
+"""Matches strings that libyaml writes as a block with the header `|-`.
+
+Such a string does not begin or end with a line feed, does not begin with a space, and no line ends with a space.
+"""
 _LONGEST_KEY = 100
 """Maximum length of a key that is always on the same line as its value."""
 _SURROGATES = re.compile("[\ud800-\udfff]")
@@ -78,11 +84,11 @@ class YamlError(ValueError):
 
 
 class _NotPlainError(Exception):
-    """Raised for a document with anything but mappings with strings as keys, lists and scalars; `_Loader` reads it."""
+    """Raised for a document that `_from_events` cannot read, for example one with a tag or an alias."""
 
 
 class _Loader(yaml.CSafeLoader):
-    """The safe loader, which also rejects oversized documents, and duplicate keys (libyaml keeps the last value)."""
+    """A safe loader that also rejects oversized documents, and duplicate keys (libyaml keeps the last value)."""
 
     _depth = _values = 0
 
@@ -135,7 +141,7 @@ def _repeated(node: yaml.Node, known: dict[int, int | None]) -> int:
 
     Args:
         node: A composed node.
-        known: Counts by the id of the node, as far as known; None for nodes still being counted.
+        known: The counts of earlier nodes, by the node's `id()`; None for nodes still being counted.
 
     Raises:
         MarkedYAMLError: There are too many values, or an alias refers to a node that contains it.
@@ -167,7 +173,7 @@ for _kind in ("int", "float"):
     _Loader.add_constructor(f"{_TAG}{_kind}", _number_of)
 
 
-# An unquoted time stays a text: a date object would print differently.
+# An unquoted time stays a string: a date object would print differently.
 _Loader.yaml_implicit_resolvers = {
     first: [pair for pair in pairs if pair[0] != f"{_TAG}timestamp"]
     for first, pairs in yaml.CSafeLoader.yaml_implicit_resolvers.items()
@@ -205,7 +211,8 @@ def _from_events(text: str | bytes) -> Any:
     """Return the value of a document, from the parser's events: no node is made, which halves the time.
 
     Raises:
-        _NotPlainError: The document has more than plain values, exceeds a limit, or is not the only one.
+        _NotPlainError: The text has a tag, anchor or alias, a key that is repeated or no string, a scalar that
+            `_plain_scalar` rejects, too deep nesting, or not exactly one document.
         StopIteration: The document has too many values.
         YAMLError: The text is not YAML.
     """
@@ -222,7 +229,7 @@ def _from_events(text: str | bytes) -> Any:
 
 
 def _value(event: Any, following: Iterator[Any], depth: int) -> Any:
-    """Return the value that begins with an event; the events up to its end are taken from the following ones."""
+    """Return the value that begins with an event, and consume the rest of the value's events from `following`."""
     kind = type(event)
     if kind is yaml.AliasEvent or event.anchor is not None or event.tag is not None or depth > DEEPEST:
         raise _NotPlainError
@@ -279,11 +286,11 @@ def events(text: str) -> list[yaml.Event]:
 
 
 def located(text: str, depth: int) -> dict[tuple[str | int, ...], int]:
-    """Map the path of each entry in a document (keys and indexes) to its line number, from 1.
+    """Return the line number, from 1, of each entry in a document, by the entry's path of keys and indexes.
 
     Args:
         text: The document.
-        depth: Maximum number of keys and indexes in a path.
+        depth: Maximum number of keys and indexes in a path; deeper entries are left out.
 
     Raises:
         YamlError: The text is not YAML.
@@ -296,14 +303,13 @@ def located(text: str, depth: int) -> dict[tuple[str | int, ...], int]:
 
 
 def list_end(text: str, key: str) -> tuple[int, int] | None:
-    """Return the number of the last line of the list under a key, and the column of its dashes.
+    """Return the number of the last line of the list under a top-level key, and the column of the list's dashes.
+
+    Return None if there is no such list, or if the list is empty or in brackets.
 
     Args:
         text: The document, which must be valid for `load`.
         key: The key.
-
-    Returns:
-        None if there is no such list, or if the list is empty or in brackets.
     """
     document = yaml.compose(text, Loader=_Loader)
     pairs = document.value if isinstance(document, yaml.MappingNode) else ()
@@ -311,7 +317,7 @@ def list_end(text: str, key: str) -> tuple[int, int] | None:
     if not isinstance(node, yaml.SequenceNode) or node.flow_style or not node.value:
         return None
     last: Any = node
-    # A block ends where the next text begins; its last scalar or bracket ends where it ends.
+    # libyaml ends a block where the next text begins, so use the end of the block's last scalar or bracket instead.
     while isinstance(last, yaml.CollectionNode) and last.value and not last.flow_style:
         last = last.value[-1]
         last = last[1] if isinstance(last, tuple) else last
@@ -326,7 +332,7 @@ def line_of(place: Sequence[str | int], lines: Mapping[tuple[str | int, ...], in
 
 
 def nearest(key: object, known: Iterable[str]) -> str:
-    """Return the last part of a message about an unknown key: the key to use instead."""
+    """Return the last part of a message about an unknown key: the nearest known key, or all keys if none is near."""
     names = list(known)
     near = difflib.get_close_matches(str(key), names, n=1)
     return f"the nearest is {near[0]!r}" if near else f"choose from {', '.join(names)}"
@@ -334,7 +340,7 @@ def nearest(key: object, known: Iterable[str]) -> str:
 
 def _places(node: yaml.Node, path: tuple[str | int, ...], depth: int) -> Iterator[tuple[tuple[str | int, ...], int]]:
     yield path, node.start_mark.line + 1
-    if len(path) == depth:  # an alias can be inside the value that it stands for
+    if len(path) == depth:  # without a limit, an alias inside the value that it stands for would never end
         return
     if isinstance(node, yaml.MappingNode):
         for key, value in node.value:
@@ -383,7 +389,7 @@ def dump(value: Any) -> str:
 
 
 class _OtherStyleError(Exception):
-    """Raised for a value in a style that records and pages never use. libyaml then writes the document."""
+    """Raised for a value that needs a style that records and pages never use. libyaml then writes the document."""
 
 
 def _lines(mapping: Mapping[Any, Any], indent: str, lead: str = "") -> Iterator[str]:
@@ -526,7 +532,7 @@ def _number(number: float) -> str:
         return ".nan"
     if math.isinf(number):
         return ".inf" if number > 0 else "-.inf"
-    # YAML 1.1 reads `1e+20` as a text, because it has no dot.
+    # YAML 1.1 reads `1e+20` as a string, because it has no dot.
     text = repr(number)
     return text.replace("e", ".0e") if "e" in text and "." not in text else text
 

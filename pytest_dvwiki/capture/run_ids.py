@@ -48,7 +48,7 @@ _SLASHED = r"\d\d?/\d\d?/\d{2,4}"
 _DAY = rf"(?:\d{{4}}-\d\d-\d\d|{_MONTH} {{1,2}}\d{{1,2}}, ?\d{{4}}|\d{{1,2}}[- ]{_MONTH}[- ,]{{1,2}}\d{{4}}|{_SLASHED})"
 _DATE = rf"[A-Z][a-z]{{2}} {_MONTH} {{1,2}}\d{{1,2}} {_TIME} (?:[A-Z]{{2,5}} )?\d{{4}}"
 """Format of the program `date` and of C's `ctime`: `Sat Nov 21 10:20:11 2026`."""
-_OF_A_LOG = "|".join(
+_IDENTITY_IN_LOG = "|".join(
     (
         rf"^\[?\d{{4}}-\d\d-\d\d[T ]{_TIME}",  # every line begins with its time
         rf"^[#* \t]{{0,40}}{_DATE}[ \t]{{0,40}}$",
@@ -56,7 +56,7 @@ _OF_A_LOG = "|".join(
         r"^[#*> \t]{0,40}(?i:(?:regression[ _-]?)?run[ _-]?id)\s*[:=]\s*\S",
     )
 )
-_OF_COVERAGE = re.compile(rf"\b(?:date|timestamp|start_?[Tt]ime)=\"\d{{4}}-\d\d-\d\d[T ]{_TIME}")
+_IDENTITY_IN_COVERAGE = re.compile(rf"\b(?:date|timestamp|start_?[Tt]ime)=\"\d{{4}}-\d\d-\d\d[T ]{_TIME}")
 
 
 def run_id(environment: Mapping[str, str], given: str | None = None) -> RunId:
@@ -77,7 +77,7 @@ def in_order(run: RunId, commit: str | None) -> tuple[str | None, ...]:
 def may_be_one(run: SourceRun, other: RunId, commit: str | None) -> bool:
     """Return whether two runs with the same artefacts may be one run.
 
-    The first kind of id that both have decides, else the commit. With nothing to compare, they may be one run.
+    The first kind of id that both runs have decides; without one, the commit does. Nothing to compare means True.
     """
     pairs = zip(in_order(run.run_id, run.commit), in_order(other, commit), strict=True)
     return next((mine == theirs for mine, theirs in pairs if mine and theirs), True)
@@ -92,14 +92,14 @@ def names_itself(artefact: Artefact) -> bool:
             return False
         return file.run_id is not None or _is_time(file.timestamp)
     if artefact.kind == "coverage":
-        return _OF_COVERAGE.search(_ends(artefact.path)) is not None
+        return _IDENTITY_IN_COVERAGE.search(_ends(artefact.path)) is not None
     text = _ends(artefact.path)
-    return _of_a_log().search(text) is not None
+    return _identity_in_log().search(text) is not None
 
 
 @functools.cache
-def _of_a_log() -> re.Pattern[str]:
-    return re.compile(simulators.either(lambda tool: tool.start_time, _OF_A_LOG), re.MULTILINE)
+def _identity_in_log() -> re.Pattern[str]:
+    return re.compile(simulators.either(lambda tool: tool.start_time, _IDENTITY_IN_LOG), re.MULTILINE)
 
 
 def _ci(environment: Mapping[str, str]) -> str | None:
@@ -119,7 +119,7 @@ def _job(environment: Mapping[str, str]) -> str | None:
 
 
 def _clean(text: str | None) -> str | None:
-    """Return an id without secrets; if redacted or truncated, a hash keeps different ids different."""
+    """Return an id without secrets, or None if it is empty. A hash keeps ids different that are masked or truncated."""
     if not text or not text.strip():
         return None
     shown = redact(text.strip())[:_LONGEST]

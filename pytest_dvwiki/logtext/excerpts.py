@@ -37,7 +37,7 @@ class Limits(msgspec.Struct, frozen=True, kw_only=True):
     """Lines of context after a marked line, enough for a failure's traceback."""
 
 
-# Ranks of lines: if not all lines fit, those of lower rank are kept.
+# Ranks of lines: if not all lines fit, lines with a lower rank are kept first.
 _MARK, _CAUSE, _MARK_CONTEXT, _TAIL, _CAUSE_CONTEXT, _SYMPTOM, _HEAD, _OTHER = range(8)
 _RANK_OF_TIER: dict[Tier, tuple[int, int]] = {
     "cause": (_CAUSE, _CAUSE_CONTEXT),
@@ -59,7 +59,7 @@ def excerpt(
         chunks: The log, for instance a `LogStream`.
         interest: Decides which lines are candidates for a cause; if None, only the head and the tail are kept.
         limits: Limits on the size of the excerpt.
-        source: Source of the log.
+        source: What the text is; the excerpt stores it.
     """
     limits = limits or Limits()
     stream = iter(chunks)
@@ -88,7 +88,7 @@ def _whole(chunk: Chunk, limits: Limits) -> Iterator[tuple[int, str]]:
 
 
 class ExcerptBuilder:
-    """Builds the excerpt of a log that is fed in order; it keeps a few hundred lines at most."""
+    """Builds the excerpt of a log that is fed in order, with a few hundred lines in memory at most."""
 
     def __init__(self, interest: Interest | None, limits: Limits) -> None:
         self._interest = interest
@@ -108,7 +108,8 @@ class ExcerptBuilder:
         Args:
             first: Number of the first line.
             text: Whole lines, each with a line feed at its end.
-            mark: Whether to keep the first line in any case, with many lines after it.
+            mark: Whether to mark the first line: a marked line takes precedence over all others, and many lines after
+                it are kept. Only the first `Limits.marks` marks count.
         """
         if not text:
             return

@@ -39,7 +39,9 @@ def is_library(file: str) -> bool:
 
 
 def user_frame(frames: Iterable[Frame]) -> Frame | None:
-    """Return the innermost frame of the user's code, with the outer frames of the user's code as its callers.
+    """Return the innermost frame of the user's code, with further frames of the user's code as its callers.
+
+    Return None if all frames are in libraries.
 
     Args:
         frames: The frames, innermost first.
@@ -55,7 +57,10 @@ def user_frame(frames: Iterable[Frame]) -> Frame | None:
 
 
 def _call_into(frames: Sequence[Frame]) -> str:
-    """Return the statement in another file that called the innermost frame's file; empty if a library is in between."""
+    """Return the statement in another file that called into the innermost frame's file.
+
+    Return an empty string if the statement does not name the called function, because a library is in between.
+    """
     for inner, outer in pairwise(frames):
         if outer.file != inner.file:
             return outer.source if f"{inner.function}(" in outer.source else ""
@@ -89,7 +94,7 @@ def python_frame(lines: Sequence[str], at: int) -> tuple[Frame, int] | None:
 
 
 def report_frames(lines: Sequence[str]) -> dict[int, Frame]:
-    """Return the frames of a pytest report, the innermost last; keys are the indices of the lines with their locations.
+    """Return the frames of a pytest report, the innermost last. The key of a frame is the index of its location's line.
 
     pytest prints the location below the source (`file.py:12: TypeError`) or above it (`file.py:12: in check`).
     """

@@ -64,8 +64,8 @@ class LogStream:
     """A log that can be iterated once, in chunks of whole lines.
 
     Only a line feed ends a line, as in an editor. Carriage returns, escape sequences and the prefix of cocotb-test are
-    removed. A line longer than 64 KiB keeps only its two ends. Private keys are masked here, because an excerpt might
-    begin inside a key.
+    removed. A line longer than 64 KiB may lose its middle. Private keys are masked here, because an excerpt might begin
+    inside a key.
     """
 
     def __init__(self, log: LogText) -> None:
@@ -128,8 +128,8 @@ class LogStream:
 def lines_with(text: str, literals: Iterable[str]) -> Iterator[tuple[int, int]]:
     """Yield the start and end of each line that contains one of the literals, in order.
 
-    Searching for one literal after another is several times faster than one expression for all. Checking first that
-    the text has every character of a literal makes it another forty times faster, because most texts lack a character.
+    Searching for one literal after another is several times faster than one expression for all. A literal is searched
+    for only if the text has each of its characters. This is another forty times faster, because most texts lack one.
     """
     starts: set[int] = set()
     for literal in literals:
@@ -164,7 +164,8 @@ def _pieces(text: str) -> Iterator[str]:
 def blocks(chunks: Iterator[bytes]) -> Iterator[bytes]:
     """Yield the bytes of a log in blocks of whole lines, each with a line feed at its end.
 
-    UTF-16 is converted to UTF-8, a byte-order mark is removed, and a line longer than 64 KiB keeps only its two ends.
+    UTF-16 is converted to UTF-8, and a byte-order mark is removed. A line longer than 64 KiB that does not end in the
+    piece where it begins keeps only its two ends.
 
     Args:
         chunks: The bytes in pieces of any size.
@@ -181,7 +182,7 @@ def blocks(chunks: Iterator[bytes]) -> Iterator[bytes]:
         else:
             carry += data
         if len(carry) > _LINE_LIMIT:
-            carry = _two_byte_ends(carry)
+            carry = _ends_of_bytes(carry)
         data = b""
     if carry:
         yield carry + b"\n"
@@ -222,7 +223,7 @@ def _line_as_utf8(line: bytes) -> bytes:
     return line
 
 
-def _two_byte_ends(line: bytes) -> bytes:
+def _ends_of_bytes(line: bytes) -> bytes:
     """Return the two ends of the line read so far, with no character cut in half."""
     head = line[:_LINE_END_KEPT].rstrip(_UTF8_INNER).rstrip(_UTF8_LEADING)
     return head + " … ".encode() + line[-_LINE_END_KEPT:].lstrip(_UTF8_INNER)

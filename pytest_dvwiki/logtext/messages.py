@@ -53,7 +53,7 @@ _PREFIXES = (
     r"|(?:FAILED|ERROR)[ ]\S{1,300}\.py(?:::.{1,300}?)?[ ]-[ ]"  # pytest's summary
     r"(?=(?:[A-Za-z_]\w*\.)*[A-Z]\w*(?::[ ]\S|(?<=Error)$))"
     r"|(?:INFO|ERROR)[ ](?:[ ]*cocotb:simulator\.py:\d+|cocotb:)[ ]"  # cocotb-test
-    r"|(?:>[ ]?)+(?=[ ]{0,5}\S|[ ]*$|[ \t]+\#[ ])"  # quotes in emails and forums; pytest marks code with > and seven
+    r"|(?:>[ ]?)+(?=[ ]{0,5}\S|[ ]*$|[ \t]+\#[ ])"  # quotes in emails and forums, not pytest's mark for code
     r"|[ ]*\|[ ](?=[ ]*\S)(?![ ]*[~^])"  # exception groups, boxes
 )
 _LEVEL = r"(?:DEBUG|INFO|WARNING):(?:[\w.-]{1,60}:)?[ ]?|\[(?:DEBUG|INFO|WARNING|WARN)\][ ]"
@@ -64,20 +64,20 @@ _PASSED_ON = (
     r"|\S{1,300}:\d+:\d+:@\w+:\((?:assertion|report)[ ](?:error|failure)\)"
     r"|(?:\S{1,200}/)?(?:ld|collect2|gcc|g\+\+|cc1plus|clang(?:\+\+)?|slurmstepd|srun):[ ]"
 )
-"""Matches lines of a simulator, make or compiler that a wrapper passes on, with any level."""
+"""Matches the start of a line of a simulator, make or compiler, before which a wrapper may print any level."""
 _LOGGED_ERROR = r"-[ ](?:[\w.]{1,60}[ ]-[ ])?(?:ERROR|CRITICAL)[ ]-[ ]"
-"""Matches the level of an error in Python's logging, after the time. It is kept if nothing else shows an error."""
+"""Matches the level of an error in Python's logging, after the time. It is kept if nothing else marks an error."""
 _RAISED = (
     rf"(?:(?:DEBUG|INFO):(?:[\w.-]{{1,60}}:)?[ ]?|\[(?:DEBUG|INFO)\][ ]|{_LOGGED_ERROR})"
     r"(?=(?:[A-Za-z_]\w*\.)*[A-Z]\w*(?:Error|Exception|Failure):[ ])"
 )
-"""Matches the level before an exception that a wrapper passes on as information or error; a warning is no failure."""
+"""Matches the level before an exception that a wrapper prints as information or error; a warning is no failure."""
 _BEFORE_HEADS = (
     r"[ ]*(?://+|/\*|--|[-*])[ ]*|[ ]*\d{1,6}[ ]?[:.|)]?[ ]+|[ ]*[`_*]{1,3}(?!ERROR:)"
     rf"|(?:\|[ ])?(?:WARN(?:ING)?|ERROR|CRITICAL|FATAL){_COLUMNS}"
     rf"|{_LEVEL}|(?:ERROR|CRITICAL):(?:[\w.-]{{1,60}}:)?[ ]?|\[ERROR\][ ]|{_LOGGED_ERROR}"
 )
-"""Matches what is removed before a tool's message: comment signs, bullets, line numbers, emphasis, runners' columns.
+"""Matches what is removed before a tool's message: comment signs, bullets, line numbers, emphasis, columns, levels.
 
 The stars of `**ERROR:` stay, because Innovus begins its messages with them.
 """
@@ -96,10 +96,10 @@ _PYTEST = re.compile(r"E {1,}(?=\S)")
 _UVM_HEAD = re.compile(r"(?:KERNEL: )?UVM_(?:ERROR|FATAL|WARNING|INFO)\b.*(?:@|\[)")
 _UVM_WITHOUT_ID = re.compile(r"UVM_(?:ERROR|FATAL)\b[^\[]*$")
 _UVM_ID = re.compile(r"\s*(?:(?:@ ?)?[\d.]+(?: ?[munpf]?s)?:? )?[\w.@:]{0,200} ?\[[\w/. #()-]{1,80}\]")
-"""Matches the continuation of a UVM report that was broken before its id: it ends with the id."""
+"""Matches the continuation, up to the id, of a UVM report that was broken before its id."""
 _UVM_ANY = re.compile(r"(?:KERNEL: )?(?:UVM_[A-Z]+\b|-{3} UVM )")
 _UVM_OPEN = re.compile(r"(?:KERNEL: )?UVM_(?:ERROR|FATAL)\b.*@ ?\d(?:[^\[]*:|.*\])$")
-"""Matches a UVM report that has its text on the next line: it ends with the time or the id."""
+"""Matches the first line of a UVM report that has its text on the next line: the line ends with the time or the id."""
 _TOOL_HEAD = r"UVM_(?:ERROR|FATAL)\b|\S{1,300}:\d+: (?:error|sorry): "
 _NO_PART = r"\*\*[ ]|(?:KERNEL: )?UVM_|-{3}|(?:\w+ )?(?:ERROR|WARNING|INFO): |Time: |make(?:\[\d+\])?: "
 """Prefixes of lines that are not part of the message above; the tools define further prefixes."""
@@ -125,7 +125,7 @@ class Message(Struct, frozen=True):
     """One message of a tool, as one line."""
 
     first: int
-    """Index of the message's first line."""
+    """Index of the message's first line among the lines given to `assemble`."""
     last: int
     """Index of the message's last line."""
     text: str
@@ -134,7 +134,7 @@ class Message(Struct, frozen=True):
 
 
 def strip_line(line: str) -> str:
-    """Return a line without escape codes and prefixes of CI and transcripts, cut to at most `LONGEST` characters."""
+    """Return a line without escape codes, markup, and prefixes of CI and transcripts, shortened to `LONGEST`."""
     line = clean(two_ends(line, LONGEST)).rstrip()
     if "&" in line and _ENTITY.search(line):
         # Imported here: few logs come from a web page.
@@ -203,7 +203,13 @@ def _is_python_log(line: str) -> bool:
 
 
 def _joined(lines: Sequence[str], at: int, *, in_block: bool) -> tuple[int, str]:
-    """Return the index of the last line of the message that starts at `at`, and its text."""
+    """Return the index of the last line of the message that starts at `at`, and the message's text.
+
+    Args:
+        lines: The lines.
+        at: Index of the message's first line.
+        in_block: Whether the line is indented below a log line, so that an exception's further lines need not be.
+    """
     line = lines[at]
     text = line.strip()
     if not text:
@@ -264,7 +270,10 @@ def _is_uvm_text(line: str) -> bool:
 
 
 def _text_below(lines: Sequence[str], at: int) -> tuple[int, str] | None:
-    """Return the index of a report's last line, and its text, if it continues on the next lines; otherwise None."""
+    """Return the index of the last line, and the text, of a report whose text goes on below its first line.
+
+    Return None for any other line.
+    """
     text = lines[at].strip()
     if _UVM_OPEN.match(text) and at + 1 < len(lines) and _is_uvm_text(lines[at + 1]):
         end, rest = _join_while(lines[: at + MOST_JOINED], at + 1, _is_wrapped)
@@ -275,7 +284,7 @@ def _text_below(lines: Sequence[str], at: int) -> tuple[int, str] | None:
 
 
 def _time_below(lines: Sequence[str], at: int) -> int | None:
-    """Return the index of the line with a message's time; None without this line, or without text above it."""
+    """Return the index of the line with a message's time; None if there is no such line, or no text above it."""
     for end in range(at + 1, min(len(lines), at + 2 + _WORDS_BELOW)):
         if _TIME.match(lines[end]):
             return end if end > at + 1 else None
@@ -310,16 +319,16 @@ _BELOW: Mapping[str, Callable[[str], bool]] = {
 
 @functools.cache
 def _multiline_forms() -> tuple[tuple[re.Pattern[str], Callable[[str], bool], int], ...]:
-    """Return the kinds of multi-line messages: an expression for the first line, a test for others, a line limit."""
+    """Return the forms of multi-line messages: an expression for the first line, a test for others, a line limit."""
     of_tools = (
         (re.compile(one.head), _line_test(one), one.most) for tool in simulators.tools() for one in tool.multiline
     )
     return ((_UVM_HEAD, _is_wrapped, MOST_JOINED), *of_tools, (_VUNIT_COMPILE, _is_verdict, 2))
 
 
-def _line_test(spread: Multiline) -> Callable[[str], bool]:
+def _line_test(form: Multiline) -> Callable[[str], bool]:
     """Return a function that checks whether a line continues the message above it."""
-    is_below, only, end = _BELOW[spread.below], re.compile(spread.only), re.compile(spread.ends_at or r"(?!)")
+    is_below, only, end = _BELOW[form.below], re.compile(form.only), re.compile(form.ends_at or r"(?!)")
     return lambda line: is_below(line) and only.match(line) is not None and not end.match(line)
 
 
@@ -370,10 +379,10 @@ def _repairs(beginning: str) -> tuple[Callable[[str], str], ...]:
 
 
 def _pytest_error(lines: Sequence[str], at: int) -> tuple[int, str]:
-    """Return the index of the last of pytest's lines with `E`, and their text as one message.
+    """Return the index of the last line of a message that pytest marks with `E`, and the message's text.
 
-    A bare `assert …` is prefixed with `AssertionError:`. Where an exception shows the messages of a tool, only the
-    first of them is part of its message.
+    A bare `assert …` is prefixed with `AssertionError:`. The message ends before the second message of a tool, if an
+    exception shows several.
     """
     end = at
     parts: list[str] = []
@@ -398,7 +407,10 @@ def _pytest_error(lines: Sequence[str], at: int) -> tuple[int, str]:
 
 
 def _exception(lines: Sequence[str], at: int, *, in_block: bool) -> tuple[int, str]:
-    """Return the index of the last line of a `Type: message`, and its text; it ends at a blank line or traceback."""
+    """Return the index of the last line of a `Type: message`, and its text.
+
+    The message ends before a blank line, a traceback, a line of a log, or a line that is not indented enough.
+    """
     indent = len(lines[at]) - len(lines[at].lstrip())
     parts = [lines[at].strip()]
     end = at + 1

@@ -32,7 +32,7 @@ class Raised(Struct, frozen=True):
     line: int
     """Index of the line with the exception's name."""
     head: int
-    """Index of the exception's line `Traceback (most recent call last)`; if that is missing, of its first frame."""
+    """Index of the line `Traceback (most recent call last)`, or of the first frame if that line is missing."""
 
     @property
     def frame(self) -> Frame | None:
@@ -95,7 +95,10 @@ def chains(lines: Sequence[str]) -> list[Chain]:
 
 
 def _traceback(lines: Sequence[str], at: int) -> tuple[Raised | None, int]:
-    """Return the exception of the traceback with its first frame at `at`, and the index after the traceback."""
+    """Return the exception of the traceback whose first frame is at `at`, and the index after the traceback.
+
+    The exception is None if its name does not follow the frames.
+    """
     frames: list[Frame] = []
     head = at - 1 if at and _HEAD in lines[at - 1] else at
     margin = indent(lines[at]) if at < len(lines) else 0
@@ -121,6 +124,8 @@ def _traceback(lines: Sequence[str], at: int) -> tuple[Raised | None, int]:
 
 def cut_off(lines: Sequence[str], at: int) -> str | None:
     """Infer the exception from the last frame's statement, for a traceback cut off before the exception's name.
+
+    Return None if the statement is neither an `assert` nor a `raise`.
 
     Args:
         lines: The lines of a log.

@@ -47,16 +47,16 @@ def programs() -> Mapping[str, Program]:
 
 
 def name_in_banner(text: str) -> str | None:
-    """Return the short name of the tool with its product name in a string; None if there is none."""
+    """Return the short name of the tool whose product name is in a string; None if no tool's is."""
     lowered = text.lower()
     return next((tool.name for tool in tools() if any(banner in lowered for banner in tool.banners)), None)
 
 
-def either(of: Callable[[Tool], str], *more: str) -> str:
+def either(expression_of: Callable[[Tool], str], *more: str) -> str:
     """Join the expressions of all tools and `more` into one expression of alternatives.
 
     Args:
-        of: Returns the expression of a tool; empty if it has none.
+        expression_of: Returns the expression of a tool; empty if the tool has none.
         more: Additional expressions.
     """
-    return f"(?:{'|'.join(filter(None, (*more, *map(of, tools())))) or '(?!)'})"
+    return f"(?:{'|'.join(filter(None, (*more, *map(expression_of, tools())))) or '(?!)'})"

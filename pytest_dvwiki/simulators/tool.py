@@ -164,7 +164,7 @@ class Tool(msgspec.Struct, frozen=True, kw_only=True):
     version: str = ""
     """Expression for a log line with the simulator's version, in the group `version`."""
     seed_options: tuple[str, ...] = ()
-    """Options for a run's seed; the value directly follows an option that ends with `=`, else it is the next word."""
+    """Options for a run's seed. The value directly follows an option that ends with `=`, or else is the next word."""
     seed_line: str = ""
     """Expression for a log line with the seed that the tool chose, in the group `seed`."""
     run_ends: tuple[str, ...] = ()
@@ -178,4 +178,4 @@ class Tool(msgspec.Struct, frozen=True, kw_only=True):
     log_names: tuple[str, ...] = ()
     """Names of the logs that the tool writes by default; a name with a leading dot is a suffix."""
     dependencies: str = ""
-    """Suffix of the tool's dependency files: rules for make that list the files read."""
+    """Suffix of the tool's dependency files: rules for make that list the files that a build read."""

@@ -253,8 +253,8 @@ def test_without_git_a_pass_is_a_fix_without_commits(project: Project) -> None:
     (row,) = rows(project)
     assert row["commits"] == []
     assert "FIXED" in text
-    assert "by a change that is not on record, since the run that failed recorded no commit" in " ".join(text.split())
-    assert "a change that is not on record, since the run that failed recorded no commit" in page(project)
+    assert "by a change that is not on record, because the run that failed recorded no commit" in " ".join(text.split())
+    assert "a change that is not on record, because the run that failed recorded no commit" in page(project)
 
 
 def test_a_shallow_clone_says_that_it_cannot_look_back(design: Project, tmp_path: Path) -> None:
@@ -339,7 +339,7 @@ def test_ingested_results_have_no_commit(outside: Project) -> None:
     assert "no fix: only the seed is known to differ (2, it failed with 1)" in ingest(outside, 2)
     told = ingest(outside, 1)
     assert "FIXED" in told
-    assert "by a change that is not on record, since the run that failed recorded no commit" in told
+    assert "by a change that is not on record, because the run that failed recorded no commit" in told
 
 
 def test_ingested_results_have_the_commit_that_is_named(outside: Project) -> None:

@@ -79,7 +79,7 @@ def test_words_for_true(tmp_path: Path, word: str) -> None:
     ("variable", "value", "said"),
     [
         ("DVWIKI_ENABLED", "perhaps", "DVWIKI_ENABLED: expected true or false, got 'perhaps'"),
-        ("DVWIKI_COMMIT", "1f0c2aa", "DVWIKI_COMMIT: expected a branch, got 1f0c2aa, which is a commit"),
+        ("DVWIKI_COMMIT", "1f0c2aa", "DVWIKI_COMMIT: expected a branch, got 1f0c2aa, which looks like a commit"),
         ("DVWIKI_REVISION", "a b", "DVWIKI_REVISION: expected the name of a revision, such as 1234567, got 'a b'"),
         ("DVWIKI_ARCHIVE", "pages", "DVWIKI_ARCHIVE: expected no, record or yes, got 'pages'"),
         ("DVWIKI_LOCK_TIMEOUT", "soon", "DVWIKI_LOCK_TIMEOUT: expected a number, got 'soon'"),

@@ -290,7 +290,7 @@ class _Zstd(io.RawIOBase):
 
 
 def _zstd() -> tuple[Callable[[], Any], type[Exception]]:
-    """Return a factory of decompressors for one frame, and the exception class of a decompressor."""
+    """Return a function that makes a decompressor for one frame, and the exception that decompressors raise."""
     if sys.version_info >= (3, 14):
         from compression import zstd  # noqa: PLC0415  # not every Python is built with it
 

@@ -61,16 +61,16 @@ class Artefact(Struct, frozen=True, kw_only=True, dict=True):
     path: Path
     """Path of the file, or of its copy in a scratch folder."""
     shown: str
-    """Displayed name: the path relative to the root; for a file in an archive, archive and path inside."""
+    """Displayed name: the path relative to the root; for a file in an archive, the archive and the path inside it."""
     kind: Kind
     modified: float
     """Seconds since the epoch."""
     lasting: bool = True
-    """False for a file extracted from an archive."""
+    """False for a temporary copy: a file that was downloaded, or extracted from an archive."""
     only_beside: bool = False
     """Whether this log is read only together with a results file: the file beside it, or the file of its runner."""
     searched: Path | None = None
-    """The searched folder that contains the file; None for a file that the user passed, or from an archive."""
+    """The searched folder that contains the file; None for a temporary copy, or a file that the user passed."""
     of_folder: str | None = None
     """Displayed folder of the runner's results file, if this is a log of that runner; otherwise None."""
 
@@ -101,12 +101,12 @@ class FoundArtefacts(Struct):
 
 
 def find_artefacts(paths: Iterable[str], *, root: Path, scratch: Path) -> FoundArtefacts:
-    """Find artefacts, each once, sorted by name.
+    """Find artefacts, without duplicates, sorted by name.
 
-    In folders and archives, logs are recognised by their names and all other artefacts by their content; hidden folders
-    are skipped. For a file that the user passes, the suffix decides if the content does not: YAML is a coverage report,
-    XML a results file, Markdown and JSON a report on a session, and any other text a log. The logs beside a passed
-    results file are found, too.
+    In folders and archives, logs are recognised by their names and all other artefacts by their content; hidden files
+    and folders are skipped. For a file that the user passes, the suffix decides if the content does not: YAML is a
+    coverage report, XML a results file, Markdown and JSON a report on a session, and any other text a log. The logs
+    beside a passed results file are found, too.
 
     Args:
         paths: Files, folders, archives, URLs, or globs with `*`, `**`, `?` and `[…]`.
@@ -182,7 +182,7 @@ class _Search:
             return
         paths = expanded(given)
         if not paths:
-            self._problem(given, "no file matches")
+            self._problem(given, "no file matches; check the path")
         for path in paths:
             before = len(self._seen)
             self._take_path(path)
@@ -200,7 +200,9 @@ class _Search:
             else:
                 self._problem(
                     str(path),
-                    "no such file" if not path.exists() else "not a regular file; pass a file, a folder or an archive",
+                    "no such file; check the name"
+                    if not path.exists()
+                    else "not a regular file; pass a file, a folder or an archive",
                 )
         except OSError as error:
             self._problem(str(error.filename or path), f"cannot be read: {error.strerror}")
@@ -234,7 +236,7 @@ class _Search:
 
     def _take_file(self, file: Path, *, searched: Path | None = None) -> None:
         named = searched is None
-        # No resolve: the displayed name is the one that the user chose.
+        # Symlinks are not resolved: the displayed name is the one that the user chose.
         path = Path(os.path.abspath(file))  # noqa: PTH100
         if path in self._seen or not (named or may_hold(path.name, _may_be_one)):
             return
@@ -314,7 +316,7 @@ class _Search:
 
 
 def _with_owners(artefacts: Sequence[Artefact]) -> Iterator[Artefact]:
-    """Yield the artefacts, with `of_folder` set for the logs of a runner's tests."""
+    """Yield the artefacts, with `of_folder` and `only_beside` set for the logs of a runner's tests."""
     owners: dict[tuple[Path, str], str] = {}
     for artefact in artefacts:
         for pattern in artefact.runner.logs if artefact.runner is not None else ():
@@ -329,14 +331,14 @@ def _with_owners(artefacts: Sequence[Artefact]) -> Iterator[Artefact]:
 
 
 def _owner(artefact: Artefact, pattern: str, owners: Mapping[tuple[Path, str], str]) -> str | None:
-    """Return the folder of the runner's results file if a log matches the runner's pattern; otherwise None."""
+    """Return the folder of the runner's results file if a log's path matches the runner's glob; otherwise None."""
     below = artefact.path.parts[-pattern.count("/") - 1 :]
     is_log = artefact.kind == "log" and fnmatch.fnmatchcase("/".join(below), pattern)
     return owners.get((Path(*artefact.path.parts[: -len(below)]), pattern)) if is_log else None
 
 
 def expanded(given: str) -> list[Path]:
-    """Return the path in a command-line argument if it exists; otherwise the matches of the argument as a glob."""
+    """Return the path in a command-line argument; for a glob that is not an existing path, return its matches."""
     path = Path(given)
     if path.exists() or not glob.has_magic(given):
         return [path]
@@ -354,7 +356,7 @@ def walk(folder: Path) -> Iterator[Path]:
 
 
 def _may_be_one(name: str) -> bool:
-    """Return whether a file found in a folder may be an artefact, judged by its name."""
+    """Return whether a file in a folder or archive may be an artefact, judged by its name."""
     path = PurePosixPath(name)
     hidden = any(part.startswith(".") for part in path.parts)
     if hidden:

@@ -70,7 +70,7 @@ def read_coverage(path: Path) -> list[CoverBin]:
         CoverageError: The file cannot be read, or is not a coverage report.
     """
     if _is_yaml(path.name):
-        return list(_of_yaml(path))
+        return list(_yaml_bins(path))
     reader = _ReportReader()
     read_events(path, reader, CoverageError)
     return reader.bins
@@ -149,10 +149,10 @@ def _name(text: str) -> str:
 
 
 def _number(text: str | None, what: str, default: int | None = None) -> int:
-    """Return a count from a report.
+    """Return a count from a report, or the default if the value is missing.
 
     Raises:
-        UnfitError: The value is not a number.
+        UnfitError: The value is not a number, or is missing and has no default.
     """
     if text is None and default is not None:
         return default
@@ -164,7 +164,7 @@ def _number(text: str | None, what: str, default: int | None = None) -> int:
 # YAML of cocotb-coverage
 
 
-def _of_yaml(path: Path) -> Iterator[CoverBin]:
+def _yaml_bins(path: Path) -> Iterator[CoverBin]:
     from pytest_dvwiki.yamlio import YamlError, load  # noqa: PLC0415  # loaded only for a YAML report
 
     try:
@@ -336,7 +336,7 @@ class _Ucis:
         )
 
     def _covergroup(self) -> str:
-        """Return the name of the covergroup: its instance name if `per_instance` is set, else its type name."""
+        """Return the full name of the covergroup: by its instance if `per_instance` is set, otherwise by its type."""
         instance, kind = self._instance.get("name", ""), self._type.get("cgName", "")
         if kind in {"", instance} or self._options.get("per_instance") != "true":
             module = self._type.get("moduleName", "")

@@ -70,7 +70,7 @@ def find(given: str, is_wanted: Callable[[str], bool]) -> list[RemoteFile]:
 
 
 def open_url(url: str) -> IO[bytes]:
-    """Open a file behind a URL; reading it can raise `RemoteError` too.
+    """Open a file behind a URL. The stream's methods can raise `RemoteError`, too.
 
     Raises:
         RemoteError: The file cannot be opened.
@@ -132,7 +132,7 @@ def _opener(url: str) -> Any:
 
 @contextlib.contextmanager
 def _as_remote_error() -> Iterator[None]:
-    """Turn every exception into a `RemoteError`, because each file system raises its own."""
+    """Turn every exception into a `RemoteError`, because each file system raises exceptions of its own."""
     try:
         yield
     except RemoteError:

@@ -34,7 +34,7 @@ _CUT = "\n[…]\n"
 _EXCEPTION_PREFIX = re.compile(r"(?:[A-Za-z_]\w*\.)*([A-Z]\w*)(?:: |$)")
 _LINE_NUMBER = re.compile(r"[0-9]{1,9}")
 _SEED = re.compile(r"Test failed with (?:COCOTB_)?RANDOM_SEED=([0-9]{1,20})$")
-"""Matches the message of a failure in the results of cocotb 1.x."""
+"""Matches the message of a failure in the results of cocotb 1.x, which contains the seed."""
 _ROOT = "cocotb tests"
 """The name of the root element in a file written by cocotb 2.1."""
 _SUITE = {"name": "all", "package": "all"}
@@ -222,7 +222,7 @@ class _CaseReader:
             self._collect = self._case.output = _Text(self._room())
 
     def _room(self) -> int:
-        """Return the maximum length of the next traceback or output; after many of them, it is shorter."""
+        """Return the maximum length of the next traceback or output; it drops after many tracebacks and outputs."""
         self._texts += 1
         return _TEXT_LIMIT if self._texts <= _FULL_TEXTS else _SHORT_TEXT_LIMIT
 

@@ -37,7 +37,7 @@ class Source(Struct, frozen=True):
     shown: str
     """Displayed name: the path or URL as the user gave it, or a path below it."""
     size: int
-    """Size in bytes, before anything is decompressed."""
+    """Size in bytes, before anything is decompressed; 0 if a server does not say."""
 
     @property
     def name(self) -> str:
@@ -81,7 +81,7 @@ def find_sources(paths: Iterable[str]) -> Sources:
             continue
         expansion = expanded(given)
         if not expansion:
-            found.problems.append(f"{given}: no file matches")
+            found.problems.append(f"{given}: no file matches; check the path")
         for path in expansion:
             _take(path, found, seen)
     return found
@@ -110,10 +110,10 @@ def _take(path: Path, found: Sources, seen: set[str]) -> None:
         elif path.exists():
             files = [path]
         else:
-            found.problems.append(f"{path}: no such file")
+            found.problems.append(f"{path}: no such file; check the name")
             return
         for file in files:
-            # No resolve: the displayed name is the one that the user chose.
+            # Symlinks are not resolved: the displayed name is the one that the user chose.
             absolute = os.path.abspath(file)  # noqa: PTH100
             if absolute not in seen:
                 seen.add(absolute)
@@ -138,7 +138,7 @@ def read_source(source: Source, progress: Callable[[int], None]) -> Iterator[tup
     try:
         with source.open() as file:
             if is_archive(source.name):
-                yield from _of_archive(source, file, progress)
+                yield from _logs_in_archive(source, file, progress)
             else:
                 yield source.shown, _pieces(file, file, progress)
     except (ArchiveError, RemoteError) as error:
@@ -147,7 +147,7 @@ def read_source(source: Source, progress: Callable[[int], None]) -> Iterator[tup
         raise SourceError(f"cannot be read: {error.strerror or error}") from error
 
 
-def _of_archive(
+def _logs_in_archive(
     source: Source, file: IO[bytes], progress: Callable[[int], None]
 ) -> Iterator[tuple[str, Iterator[bytes]]]:
     single = single_name(source.name) is not None

@@ -55,11 +55,10 @@ def read_events(path: Path, listener: Listener, error: type[FileError]) -> None:
     Args:
         path: The file.
         listener: Receives the elements; if it raises `UnfitError`, reading ends.
-        error: Class of the error to raise.
+        error: The subclass of `FileError` to raise.
 
     Raises:
-        FileError: The file is missing, too large, broken, of another format, or declares entities; raised as an
-            `error`.
+        FileError: The file is missing, too large, broken, of another format, or declares entities.
     """
     parser = expat.ParserCreate()
     parser.buffer_text = True

@@ -59,7 +59,7 @@ def git(
     timeout: float = TIMEOUT_S,
     variables: Mapping[str, str] = MappingProxyType({}),
 ) -> str | None:
-    """Return git's output in a folder as text with plain line feeds; None if git is missing, too slow, or fails."""
+    """Run git in a folder and return its output, stripped, with plain line feeds; None if git is missing or fails."""
     found = output(root, *arguments, timeout=timeout, variables=variables)
     if found is None:
         return None

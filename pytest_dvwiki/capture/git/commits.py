@@ -25,7 +25,7 @@ HEAD = "HEAD"
 """Name for the checked-out branch."""
 _TIMEOUT_S = 60.0
 _LOCK_S = 5.0
-"""Seconds to wait for another git command that holds the index."""
+"""Seconds to wait for another git command that holds the lock on the index."""
 _POLL_S = 0.05
 _CONFIG = ("core.hooksPath=/dev/null", "core.fsmonitor=false", "core.quotePath=false", "gc.auto=0")
 _IN_PROGRESS = {
@@ -98,7 +98,7 @@ class Branch:
         self._index = Path(self._room.name) / "index"
 
     def __enter__(self) -> Self:
-        if known := self._user_index_bytes():  # it caches file times, so git need not read the files
+        if known := self._user_index_bytes():  # this index caches file times, so git need not read the files
             self._index.write_bytes(known)
         self._git("read-tree", *(("--reset", self._base) if self._base else ("--empty",)), index=self._index)
         return self
@@ -172,7 +172,7 @@ class Branch:
         text = b"".join(entry + b"\0" for entry in entries if entry and entry.partition(b"\t")[2] in wanted)
         self._git("update-index", "-z", "--index-info", index=mine, text=text)
         self._git("update-index", "--force-remove", "-z", "--stdin", index=mine, text=lost)
-        with contextlib.suppress(RefusedError):  # git fails if other files have changed, too
+        with contextlib.suppress(RefusedError):  # git exits with an error if other files have changes
             self._git("update-index", "-q", "--refresh", index=mine)
         with self._moving(name), self._locked_index() as lock:
             if self._user_index_bytes() != theirs:
@@ -197,13 +197,13 @@ class Branch:
             raise RefusedError("the checkout is sparse; `git sparse-checkout disable` restores all files")
         if not self.is_checked_out:
             if self._answer("check-ref-format", self._ref) is None:
-                raise RefusedError(f"{self.name} is not a valid name for a branch")
+                raise RefusedError(f"{self.name} is not a valid name for a branch; choose another name")
             trees = self._git("worktree", "list", "--porcelain").decode("utf-8", "replace").split("\n")
             if f"branch {self._ref}" in trees:
                 raise RefusedError(f"{self.name} is checked out in another work tree; its files would become stale")
 
     def _beginning(self) -> str | None:
-        """Return the commit to start a new branch at."""
+        """Return the commit to start a new branch at; None before the first commit."""
         name = self._ref.removeprefix("refs/heads/")
         remotes = self._git("for-each-ref", "--format=%(objectname)", f"refs/remotes/*/{name}").decode().split()
         return remotes[0] if len(remotes) == 1 else self._answer("rev-parse", "--verify", "--quiet", "HEAD^{commit}")

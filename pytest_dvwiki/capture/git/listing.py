@@ -1,4 +1,4 @@
-"""The commits of a range and the files they touch; detects commits that cannot affect a failing simulation."""
+"""Lists the commits of a range and the files they touch, and finds commits that cannot affect a failing simulation."""
 
 from __future__ import annotations
 
@@ -44,12 +44,12 @@ _COMMENT = {
 
 _SUFFIX = r"\.(?:s?vh?|vhdl?)\b"
 _IN_PYTHON = rf"(?<!\w)(NAMES)(?={_SUFFIX}|[\"'/]|(?<=\.py)\b)"
-"""Matches one of `NAMES` in a Python string, which may be a module or file passed to a simulator."""
+"""Matches one of the names that replace `NAMES` in a Python string: perhaps a module or file passed to a simulator."""
 _IN_HDL = rf"""
     (?: (?<=\w\.) | (?<=["'/=])  # work.fifo
       | (?<![\w$.]) (?= (?:NAMES) (?: \s*(?:\#|$) | \s+[\w\\] | :: | {_SUFFIX} | (?<=\.py)\b ) )  # fifo #(8) u_fifo (
     ) (NAMES)\b"""
-"""Matches one of `NAMES` where HDL or a Makefile refers to a module or file, but not a signal of that name."""
+"""Matches one of the names where HDL or a Makefile refers to a module or file, but not a signal of that name."""
 _IN_MAKEFILE = rf"(?:{_IN_HDL})(?!{_SUFFIX})"
 """Matches like `_IN_HDL`, except for paths of sources: a Makefile may list sources that this build did not read."""
 _CHOSEN = re.compile(r"TOPLEVEL\s*[:?]?=\s*\S+|^\s*(?:(?:export\s+)?\w+\s*[:?+]{0,3}=)?[\w\s]*\\?\s*(?:\#.*)?$")
@@ -88,8 +88,8 @@ class ListedCommit(NamedTuple):
 class Listing:
     """The commits of a range, the newest first, up to a maximum number.
 
-    Commits that later commits of the range undid are left out, as all their files are the same at both ends, unless
-    they touch a file in `undone`.
+    A commit is left out if all its files are the same at both ends of the range, because later commits undid it. It
+    stays if it touches a file in `undone`, or if no commit would be left.
 
     Args:
         git: Answers queries about history.
@@ -98,7 +98,7 @@ class Listing:
         changed: The files that differ between the ends of the range.
         reads: All files that the failing simulation read; empty if that is unknown.
         failed: The commit of the failing run.
-        undone: Files whose commits are listed even if they were undone.
+        undone: Files; a commit that touches one of them is listed even if it was undone.
     """
 
     def __init__(
@@ -199,7 +199,7 @@ class Listing:
         return bool(files) and {*files} <= self._unread_files - {*named} - self.changed("A", "D") - self._special
 
     def _only_comments(self, names: Iterable[str]) -> dict[str, set[str]]:
-        """Map each commit to its files with changes only in comments and white space."""
+        """Map the hash of each commit to the files in which it changed only comments and white space."""
         paths = [f":(top,literal){name}" for name in names if suffix_of(name) in _COMMENT]
         if not 0 < len(paths) <= MOST_COMPARED or len(self.commits) < 2:  # noqa: PLR2004  # nothing to compare
             return {}
@@ -211,7 +211,7 @@ class Listing:
 
 
 def unread_files(git: Git, names: Iterable[str], reads: Collection[str], failed: str) -> set[str]:
-    """Return the files that a failing simulation did not read.
+    """Return the given files that a failing simulation is known not to have read.
 
     A file that is mentioned in a file that was read may have been read, too, so it is not returned.
 
@@ -231,8 +231,9 @@ def unread_files(git: Git, names: Iterable[str], reads: Collection[str], failed:
 def _for_people(git: Git, names: Collection[str], reads: Collection[str], failed: str) -> set[str]:
     """Return the drawings, documents and editor settings that no code can have read.
 
-    A program that is not on record may read them, too. So no code of the repository may contain their names, or build a
-    name with their suffix (`*.png`, `{name}.png`), and no file that was read may contain the name of their folder.
+    A program that is not on record may have read such a file. Therefore a file is returned only if no code of the
+    repository contains the file's name, or builds a name with its suffix (`*.png`, `{name}.png`), and if no file that
+    was read contains the name of its folder.
 
     Args:
         git: Answers queries about history.
@@ -335,13 +336,13 @@ def _scripts(git: Git, names: Collection[str], commit: str) -> set[str]:
 
 
 def _mentioned(git: Git, names: Collection[str], reads: Collection[str], failed: str) -> set[str]:
-    """Return the files that are mentioned in the files read, such as a script in a Makefile.
+    """Return the files that are mentioned in the files that were read, such as a script in a Makefile.
 
-    If a Python file mentions HDL that was read, it may be a runner of several designs. The other HDL in it then belongs
-    to other builds, and is not returned.
+    A Python file that mentions HDL that was read may be a runner of several designs. Other HDL that it mentions then
+    belongs to other builds, and is not returned.
     """
     known = {_called(name).lower() for name in reads}
-    # Without files that have the name of a file that was read: a mention means that file.
+    # A file with the same name as a file that was read is left out: a mention means the file that was read.
     words = {_called(name) for name in names if _called(name).lower() not in known}
     if len(words) > _MOST:
         return {*names}
@@ -417,9 +418,9 @@ def changes_back(later: Lines, made: Lines) -> bool:
 
 
 def changed_lines(patch: str) -> Lines:
-    """Return the lines of code that a patch without context lines adds and removes, with the names of their files.
+    """Count the lines of code that a patch adds, and those that it removes; a key is the file's name and the line.
 
-    Lines that it moves within a file are left out.
+    The patch must have no context lines. Lines that it moves within a file are left out.
     """
     counts: tuple[Counter[tuple[str, str]], Counter[tuple[str, str]]] = (Counter(), Counter())
     for name, hunks in _files_in(patch):

@@ -60,7 +60,8 @@ def known_or_new(
         history: The archive before the run.
         repository: Lists the commits between two runs.
         in_place: Maps a fingerprint to whether the sources still have the changes of its newest fix; None if unknown.
-            If they do, the new failure may be another fault, and passes after the fix do not prove that it was absent.
+            If they do, the new failure may be another fault, and passes after the fix do not prove that this fault was
+            absent.
 
     Returns:
         All known ranges by fingerprint, and the ranges that this run adds or narrows.
@@ -74,12 +75,13 @@ def known_or_new(
         if keeps_fix is not False and has_seed and not is_deterministic(occurrence):
             onset = replace(onset, fixed_after=None, passes_to_hold={} if keeps_fix else onset.passes_to_hold)
             if keeps_fix and _was_fixed(occurrence, history):
-                # The record of this run will say that the fix is in place: its range begins anew, as in later runs.
+                # The record of this run will say that the fix is in place, so the cause's range begins anew, as in
+                # later runs.
                 onset = Onset(comes_and_goes=onset.comes_and_goes)
         if onset.fixed_after and onset.failed.isdisjoint(test.nodeid for test in occurrence.tests):
             # Since the fix, only other tests have failed: due to another fault, or to other commits.
             onset = replace(onset, commit=None, first_bad=None)
-        found, is_new = _of_failure(occurrence, vcs, onset, history, repository)
+        found, is_new = _range_of(occurrence, vcs, onset, history, repository)
         if found is not None:
             known[occurrence.fingerprint] = found
         if found is not None and is_new:
@@ -88,12 +90,12 @@ def known_or_new(
 
 
 def _was_fixed(occurrence: Occurrence, history: History) -> bool:
-    """Return whether a cause has a fix, and no run on record shows that it came back after that."""
+    """Return whether a cause has a fix, and no run on record shows that the cause came back after its newest fix."""
     known = history.cause(occurrence.fingerprint)
     return known is not None and bool(known.states) and known.states[-1].returned is None
 
 
-def _of_failure(
+def _range_of(
     occurrence: Occurrence, vcs: Vcs, onset: Onset, history: History, repository: Repository
 ) -> tuple[FirstBad | None, bool]:
     """Return the range of a cause that occurs now, and whether this run adds or narrows the range."""
@@ -156,8 +158,8 @@ def _with_passes(
 ) -> tuple[FirstBad | None, bool]:
     """Return a known range with the failing tests that passed after it, and whether one of them is new.
 
-    If a pass is no proof, its test is named only if neither it nor another parametrization of it failed with the cause
-    before.
+    A test whose pass proves nothing is named only if neither the test nor another parametrization of it failed with the
+    cause before.
     """
     if known is None or not known.is_certain or onset.comes_and_goes:
         return known, False
@@ -176,10 +178,11 @@ def _joining(
 ) -> Iterator[str]:
     """Yield the failing tests that passed after the first failure, whether or not the pass proves anything.
 
-    Code that the simulation read must have changed since the pass, so that it may have brought another fault.
+    Only tests are named for which code that the simulation read has changed since the pass: the change may have brought
+    another fault.
     """
     for nodeid, last in _last_passes(occurrence, failed, history, repository, proving=False):
-        is_after = _has(last.commit, first, repository)
+        is_after = _includes(last.commit, first, repository)
         if is_after and not repository.is_unread_since(last.commit, str(failed.commit), occurrence.reads):
             yield nodeid
 
@@ -238,7 +241,7 @@ def _start(
     """Return the last pass before a cause appeared, preferring passes that prove its absence."""
     weak: _Start | None = None
     is_usable = functools.partial(_is_usable, occurrence=occurrence, failed=failed, repository=repository)
-    # If a fixture failed, perhaps only its first test has a simulator; passes are looked up by simulator.
+    # If a fixture failed, perhaps only the first test that used it has a simulator; passes are looked up by simulator.
     tests = sorted(occurrence.tests, key=lambda test: test.simulator is None)
     for test in tests[:_MOST_TESTS]:
         before = [*filter(is_usable, history.last_passes(occurrence, test, onset.moment or EVER, edited=True))]
@@ -293,7 +296,7 @@ def _passed_after(
 ) -> dict[str, str]:
     """Return the failing tests that passed after the first failure, with the commits of these passes."""
     passes = _last_passes(occurrence, failed, history, repository)
-    return {nodeid: one.commit for nodeid, one in passes if _has(one.commit, first, repository)}
+    return {nodeid: one.commit for nodeid, one in passes if _includes(one.commit, first, repository)}
 
 
 def _last_passes(
@@ -304,18 +307,18 @@ def _last_passes(
     for test in occurrence.tests[:_MOST_TESTS]:
         passes = filter(is_usable, history.last_passes(occurrence, test, edited=True))
         found = _nearest([one for one in passes if not proving or _proves(one, test, occurrence)], failed, repository)
-        # With uncommitted changes, the failing sources are not those of a pass at their commit.
+        # With uncommitted changes, the failing sources differ from those of a pass at the same commit.
         if found is not None and (failed.dirty or found.commit != failed.commit):
             yield test.nodeid, found
 
 
 def _is_usable(one: Pass, *, occurrence: Occurrence, failed: Vcs, repository: Repository) -> bool:
     """Return whether a pass had no uncommitted changes in files that the failing simulation may have read."""
-    # The failing commit is the same for all passes with the same edits, so git is called only once for them.
+    # git is called only once for all passes with the same edits, because the failing commit is the same.
     return not one.edited or repository.are_unread(one.edited, occurrence.reads, str(failed.commit))
 
 
-def _has(commit: str, other: str, repository: Repository) -> bool:
+def _includes(commit: str, other: str, repository: Repository) -> bool:
     """Return whether a commit is `other` or a descendant of it."""
     return commit == other or repository.is_older(other, commit)
 
@@ -414,7 +417,7 @@ def _between(
     found = FirstBad(
         fingerprint=fingerprint,
         nodeid=start.nodeid,
-        # A test that passed at one commit passes at another one that differs only in files that it does not read.
+        # A test that passed at one commit passes at another one that differs only in files that the test does not read.
         good=repository.last_change(commit if is_same else start.commit),
         bad=repository.last_change(commit),
         dirty=failed.dirty,

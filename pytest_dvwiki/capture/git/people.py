@@ -41,6 +41,8 @@ class People:
     def authors(self, before: str, now: str, files: Sequence[str]) -> tuple[str, ...]:
         """Return the authors of the lines that a change touched; the author of the most lines comes first.
 
+        Return nothing in a shallow clone, because git then does not know all authors.
+
         Args:
             before: The commit before the change.
             now: The commit after the change; the same as `before` for uncommitted changes.

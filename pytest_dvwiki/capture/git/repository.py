@@ -103,7 +103,7 @@ class Difference(Struct, ListedCommits, frozen=True, kw_only=True):
     unread_count: int = 0
     """Number of commits that change no code read by the failing simulation; they are last in `log`."""
     files: tuple[str, ...] = ()
-    """Names of the files, relative to the repository's top."""
+    """Names of the files that differ, relative to the repository's top; files in the evidence come first."""
     file_count: int = 0
     all_files: tuple[str, ...] = ()
     """All files with differences that may matter, as git names them; empty if unknown.
@@ -196,7 +196,7 @@ class Repository:
         return (self._git.ask("rev-list", "-1", commit, *self._sources) if COMMIT.fullmatch(commit) else None) or commit
 
     def with_source_commit(self, vcs: Vcs) -> Vcs:
-        """Add to a state the last commit that changed sources, if its own commit did not."""
+        """Add to a state the last commit that changed sources, unless that is the commit of the state itself."""
         last = None if vcs.commit is None else self.last_change(vcs.commit)
         return vcs if last == vcs.commit else replace(vcs, source_commit=last)
 
@@ -208,7 +208,7 @@ class Repository:
         reads: Sequence[str] = (),
         came: tuple[str, str] | None = None,
     ) -> Difference:
-        """Return what changed between a failing run and a passing run.
+        """Return what changed from a failing run to the current state, in which the test passed.
 
         Args:
             before: The repository when a test failed.
@@ -220,7 +220,7 @@ class Repository:
         """
         if before.commit is None or now.commit is None:
             which = "failed" if before.commit is None else "passes"
-            note = f"a change that is not on record, since the run that {which} recorded no commit"
+            note = f"a change that is not on record, because the run that {which} recorded no commit"
             return Difference(change="unrecorded", note=note)
         if is_revision(before.commit, now.commit):
             return self._between_revisions(before.commit, now.commit)
@@ -387,6 +387,8 @@ class Repository:
     def restoring(self, passed: str, span: tuple[str, str], reads: Sequence[str]) -> str | None:
         """Return the first commit of a range at which the code that a simulation read is the same as at a pass.
 
+        Return None if there is no such commit among the first few.
+
         Args:
             passed: Full hash of the commit of the pass.
             span: Full hashes of the ends of the range.
@@ -426,8 +428,8 @@ class Repository:
                 and only these changes are returned.
             named: Evidence; files that it mentions come first, and commits that touch them are always included.
             reads: Files that the failing simulation read; they come first, and so do commits that touch them.
-            with_undone: Whether to list commits to these files, too, that later commits undid. The cause may have been
-                there at the pass, then repaired, then brought back.
+            with_undone: Whether to list commits to the files in `reads` even if later commits undid them. The cause may
+                have been there at the pass, then repaired, then brought back.
 
         Returns:
             None if there is no known difference: the sources are the same, or the commit is not an ancestor.
@@ -450,9 +452,9 @@ class Repository:
         return commit != than and self._is_ancestor(commit, than)
 
     def lacks(self, fix: Fix, commit: str | None) -> bool:
-        """Return whether a commit's history lacks any likely commit of a fix; False if git fails.
+        """Return whether a commit's history lacks at least one likely commit of a fix; False if git fails.
 
-        A copy of the commit, as after a rebase, is as good as the commit itself.
+        A copy of a commit, as after a rebase, is as good as the commit itself.
         """
         if commit is not None and fix.commits is not None and is_revision(commit, *fix.commits):
             return self.is_older(commit, fix.commits[-1])
@@ -464,7 +466,7 @@ class Repository:
         return any(line.partition(" ")[0][:_SHORT] in names for line in fix.likely)
 
     def keeps(self, fix: Fix, now: Vcs) -> bool | None:
-        """Return whether the current sources still have the changes of a fix, cached.
+        """Return whether the current sources still have the changes of a fix. The answer is cached.
 
         Args:
             fix: The fix.
@@ -705,7 +707,7 @@ class Repository:
         - commits that change back what changed when the cause came,
         - commits that touch files mentioned in the evidence,
         - commits that touch files read by the failing simulation,
-        - commits that added or removed a file next to these, if the failing run lacked that file,
+        - commits that added or removed a file in a folder of files that were read, if the failing run lacked that file,
         - other commits, the newest first,
         - commits that change no code that was read.
 

@@ -505,7 +505,7 @@ def test_a_bad_file_is_named_and_the_other_runs_go_on(project: Path, capsys: pyt
     write(project, {"a/results.xml": results()[:200], "a/good.log": UNNAMED_GOOD, "b/results.xml": results()})
     assert main(["ingest", "a", "nowhere", "b"]) == 1
     said = capsys.readouterr()
-    assert "dvwiki ingest: nowhere: no such file\n" in said.err
+    assert "dvwiki ingest: nowhere: no such file; check the name\n" in said.err
     assert "dvwiki ingest: a/results.xml: not well-formed XML" in said.err
     assert "a: not archived" in said.out
     # Otherwise half of a run would later be next to the whole run.

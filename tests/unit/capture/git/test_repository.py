@@ -919,7 +919,7 @@ def test_a_run_without_a_commit_is_told(project: Project, before: Vcs | None, to
     found = Repository(layout(project.root)).difference(before or project.state, project.state if before else Vcs())
     assert (found.change, found.text) == (
         "unrecorded",
-        f"a change that is not on record, since the run that {told} recorded no commit",
+        f"a change that is not on record, because the run that {told} recorded no commit",
     )
 
 
