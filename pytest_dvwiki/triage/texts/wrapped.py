@@ -37,6 +37,9 @@ _WITHIN = re.compile(r"[a-z]{2}|[0-9]{2}")
 _LETTER = re.compile(r"[A-Za-z]")
 _MOST_LINES = 400
 _MOST_JOINED = 5
+_OPENS = ("'", '"', "`", "(")
+"""Characters with which the rest of a sentence begins, but seldom a message."""
+_OF_TOOL = "tool_error"
 _NAMELESS = frozenset({UNKNOWN, "unclassified_message"})
 _WARNING = "Warning: |WARNING: |UVM_WARNING"
 
@@ -64,12 +67,14 @@ def choose_in_wrapped(lines: Sequence[tuple[int, str]], matcher: Matcher, choice
         joined = list(_put_together(lines, width))
         again = _choose(joined, matcher, f"that were cut at column {width}")
         # Rows of a table may look cut; joining them must not lose a failure.
-        return choice if again is None and not _is_of_warning(choice, joined) else again
+        return choice if again is None and not _is_of_warning(choice, joined, matcher) else again
     if (width := _width(texts)) is None:
         return choice
     named = choice is not None and choice.candidate.pattern.failure_subtype not in _NAMELESS
     joined = list(_join(lines, width))
-    in_warning = _is_of_warning(choice, joined)
+    # Below a warning may be anything; only other lines that end at the column show that the text was wrapped.
+    breaks = any(line.last - line.first > (_warning().match(line.text.lstrip()) is not None) for line in joined)
+    in_warning = _is_of_warning(choice, joined, matcher, is_wrapped=breaks)
     if (named and not in_warning) or len(joined) == len(lines):
         return choice
     again = _choose(joined, matcher, f"that were broken at column {width}")
@@ -78,11 +83,29 @@ def choose_in_wrapped(lines: Sequence[tuple[int, str]], matcher: Matcher, choice
     return again if again is not None and again.candidate.pattern.failure_subtype not in _NAMELESS else choice
 
 
-def _is_of_warning(choice: Choice | None, joined: Sequence[_Joined]) -> bool:
-    """Return whether the chosen message is the continuation of a wrapped warning."""
-    return choice is not None and any(
+def _is_of_warning(
+    choice: Choice | None, joined: Sequence[_Joined], matcher: Matcher, *, is_wrapped: bool = True
+) -> bool:
+    """Return whether the chosen message is the continuation of a wrapped warning, and no message of its own.
+
+    Args:
+        choice: The chosen message.
+        joined: The joined lines.
+        matcher: The patterns.
+        is_wrapped: Whether other lines show that the text was wrapped.
+    """
+    if choice is None or not any(
         line.first < choice.candidate.line <= line.last and _warning().match(line.text.lstrip()) for line in joined
-    )
+    ):
+        return False
+    candidate = choice.candidate
+    if candidate.pattern.error_class == _OF_TOOL:
+        return False  # a shell or system reports it, on a line of its own
+    first, _, rest = candidate.text.strip().partition(" ")
+    if first.endswith(":") or (not is_wrapped and not first.startswith(_OPENS)):
+        return False
+    without = matcher.match(rest)
+    return without is not None and without.pattern.id == candidate.pattern.id
 
 
 @functools.cache

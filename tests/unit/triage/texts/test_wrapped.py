@@ -67,6 +67,31 @@ def test_the_rest_of_a_warning_is_no_failure(classifier: TextClassifier) -> None
     assert classifier.classify_text(warning) is None
 
 
+@pytest.mark.parametrize(
+    "failure",
+    [
+        "Segmentation fault (core dumped)",
+        "./run.sh: line 7: 118 Floating point exception(core dumped) ./sim",
+        "Killed",
+        "Mismatch: expected 3 got 4",
+        "mismatch: expected 3 got 4",
+        "FAIL at time 30",
+        "TEST FAILED",
+        "timeout after 1000 cycles",
+    ],
+)
+@pytest.mark.parametrize("times", [1, 2])
+def test_what_stands_below_a_long_warning_is_no_rest_of_it(
+    classifier: TextClassifier, failure: str, times: int
+) -> None:
+    warning = "Warning: file 'weights.vmh' for memory 'mem' has a gap at addresses 17 to 1023."
+    alone = classifier.classify_text(failure)
+    below = classifier.classify_text("\n".join([warning, failure] * times))
+    assert alone is not None
+    assert below is not None
+    assert (below.failure_subtype, below.line) == (alone.failure_subtype, 2)
+
+
 def test_a_text_that_names_its_cause_is_left_as_it_stands(classifier: TextClassifier) -> None:
     text = '** Error: (vlog-13069) bench/top_tb.sv(245): near "endmodule": syntax error,\nunexpected endmodule'
     verdict = classifier.classify_text(text)
