@@ -25,17 +25,27 @@ _SOURCE = re.compile(r">? {3,}\S")
 # modules of these libraries that appear in tracebacks count.
 _LIBRARY = re.compile(
     r"/(?:site|dist)-packages/|/lib(?:64)?/python\d[^/]*/|^<|/\.?pyenv/versions/[^/]+/lib/"
-    r"|^[A-Za-z]:/(?:[^/]+/)*Lib/(?!site)"
+    r"|^[A-Za-z]:/(?:[^/]+/)*Lib/(?!site)|/libexec/|/share/yosys/"
     r"|/(?:cocotb_tools|pygpi|_pytest|pluggy|pytest_dvwiki)/[\w/]+\.py$"
     r"|/cocotb/(?:_\w+|decorators|handle|log|outcomes|queue|regression|result|scheduler|task|triggers|types/\w+)\.py$"
     r"|/pyuvm/(?:_\w+|s\d\d_\w+|extension_classes|error_classes|utility_classes)\.py$"
 )
 
 
+_ENTRY = re.compile(r"/(?:bin|Scripts)/[^/]+$")
+"""The file of an installed command, which only calls a function of a library: `sys.exit(main())`."""
+
+
 @functools.lru_cache(maxsize=1024)
 def is_library(file: str) -> bool:
     """Return whether a frame's file is part of Python, an installed package or a checkout of a testbench library."""
     return _LIBRARY.search(file.replace("\\", "/")) is not None
+
+
+def is_of_library(frame: Frame) -> bool:
+    """Return whether a frame is in a library, or calls one in the script of an installed command."""
+    is_entry = frame.source.startswith("sys.exit(") and _ENTRY.search(frame.file.replace("\\", "/")) is not None
+    return is_entry or is_library(frame.file)
 
 
 def user_frame(frames: Iterable[Frame]) -> Frame | None:
@@ -46,7 +56,7 @@ def user_frame(frames: Iterable[Frame]) -> Frame | None:
     Args:
         frames: The frames, innermost first.
     """
-    own = [frame for frame in frames if not is_library(frame.file)]
+    own = [frame for frame in frames if not is_of_library(frame)]
     if not own:
         return None
     return replace(

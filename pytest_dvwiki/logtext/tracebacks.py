@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from pytest_dvwiki.logtext.frames import indent, python_frame, user_frame
+from pytest_dvwiki.logtext.frames import indent, is_of_library, python_frame, user_frame
 from pytest_dvwiki.logtext.messages import strip_line
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from pytest_dvwiki.model import Frame
 
@@ -131,18 +131,22 @@ def cut_off(lines: Sequence[str], at: int) -> str | None:
         lines: The lines of a log.
         at: Index of the traceback's first line.
     """
-    statement = ""
-    at += 1
-    while at < len(lines) and (shown := python_frame(lines, at)) is not None:
-        frame, at = shown
-        statement = frame.source
+    statement = next((frame.source for frame in reversed([*frames_below(lines, at)])), "")
     if statement.startswith("assert "):
         return f"AssertionError: {statement}"
     raised = _RAISE.match(statement)
     return f"{raised['type']}: {raised['text'] or statement}" if raised else None
 
 
-def innermost(lines: Sequence[str]) -> Iterator[Raised]:
-    """Yield the decisive exception of each traceback in a log."""
-    for chain in chains(lines):
-        yield chain.cause
+def are_of_libraries(frames: Iterable[Frame]) -> bool:
+    """Return whether there are frames, and all of them are in libraries and tools."""
+    places = [is_of_library(frame) for frame in frames]
+    return bool(places) and all(places)
+
+
+def frames_below(lines: Sequence[str], at: int) -> Iterator[Frame]:
+    """Yield the frames below the first line of a traceback, which may have been cut off before its exception."""
+    at += 1
+    while at < len(lines) and (shown := python_frame(lines, at)) is not None:
+        frame, at = shown
+        yield frame

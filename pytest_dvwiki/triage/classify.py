@@ -24,7 +24,14 @@ from pytest_dvwiki.triage.alike import Likeness
 from pytest_dvwiki.triage.label import label_of
 from pytest_dvwiki.triage.logged import with_logged
 from pytest_dvwiki.triage.missing import of_any_tool
-from pytest_dvwiki.triage.place import call_of_check, frame_in_excerpt, is_part_of_identity, place_of, with_place
+from pytest_dvwiki.triage.place import (
+    Frames,
+    call_of_check,
+    frame_in_excerpt,
+    is_part_of_identity,
+    place_of,
+    with_place,
+)
 from pytest_dvwiki.triage.primary import Choice, choose
 
 if TYPE_CHECKING:
@@ -70,6 +77,8 @@ class FirstCause(Struct, frozen=True):
     text: str
     frame: Frame | None
     in_simulator: bool
+    in_libraries: bool = False
+    """Whether there is a traceback, and all its frames are in libraries and tools."""
     ran_simulator: bool = False
     sources: tuple[str, ...] = ()
     excerpt: str = ""
@@ -205,6 +214,7 @@ class Classifier:
             frame=frame,
             excerpt=_excerpt(failure.excerpts, choice),
             in_simulator=failure.in_simulator,
+            in_libraries=frame is None and _is_within_libraries(failure, choice),
             ran_simulator=failure.ran_simulator,
             sources=failure.reads,
             phase=failure.phase,
@@ -227,6 +237,7 @@ class Classifier:
             pattern=pattern,
             file=parts.file,
             frame=finding.frame,
+            in_libraries=finding.in_libraries,
             subtypes=self.registry.subtypes,
             sources=finding.sources,
             python_bench=finding.in_simulator or finding.ran_simulator,
@@ -318,6 +329,14 @@ def _frame(failure: Failure, choice: Choice | None) -> Frame | None:
     line = choice.candidate.line if choice else 0
     of_choice = (e for e in failure.excerpts if choice is None or e.source == choice.candidate.source)
     return next((frame for e in of_choice if (frame := frame_in_excerpt(e, line)) is not None), None)
+
+
+def _is_within_libraries(failure: Failure, choice: Choice | None) -> bool:
+    """Return whether all frames of the chosen exception's traceback are in libraries and tools."""
+    if choice is None or not choice.candidate.exception:
+        return False
+    of_choice = (e.lines for e in failure.excerpts if e.source == choice.candidate.source)
+    return any(Frames(lines).is_within_libraries(choice.candidate.line) for lines in of_choice)
 
 
 def _unrecognised(failure: Failure) -> str:

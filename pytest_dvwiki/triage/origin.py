@@ -107,6 +107,10 @@ _READINGS = {
         "the testbench broke that rule when it drove the design",
     ),
     "empty queue": ("the design sent more than it should", "the model expects too little, or too late"),
+    "library": (
+        "a tool or library itself is at fault",
+        "what it was called with is wrong (every frame of the traceback is in its code)",
+    ),
     "cut short": ("the simulation hung until a limit ended it", "something outside ended a healthy run"),
     "handle": (
         "the design removed or renamed a signal that the testbench uses",
@@ -115,7 +119,7 @@ _READINGS = {
     "top level": ("the design lost or renamed a module", "the build asks for the wrong module, or lacks a source"),
     LIST: ("the design's own list of sources is wrong", "the testbench's build asks for a wrong file"),
 }
-"""Two explanations, design first, for failures that look the same whichever side is wrong."""
+"""Two explanations for failures that look the same whichever side is wrong."""
 _ANY = _READINGS.keys() - {"handle", "top level"}
 """Kinds shared by many unrelated faults: a fix of one fault is no evidence about another."""
 
@@ -127,6 +131,7 @@ def judge(
     pattern: Pattern | None,
     file: str | None,
     frame: Frame | None,
+    in_libraries: bool = False,
     subtypes: Mapping[str, Subtype],
     sources: Collection[str] = (),
     python_bench: bool = False,
@@ -141,6 +146,7 @@ def judge(
         pattern: The pattern that matched.
         file: The source file that the message names.
         frame: The user's innermost frame, if there is a traceback.
+        in_libraries: Whether there is a traceback, and all its frames are in libraries and tools.
         subtypes: All failure subtypes, with the side from which each mostly comes.
         sources: The known files of the build.
         python_bench: Whether a testbench in Python ran the simulation, so that HDL files are part of the design.
@@ -162,6 +168,8 @@ def judge(
     elif python_bench and error_class == "python_error" and _is_check(failure_subtype, pattern):
         # The pytest test itself checked what its simulation gave.
         clue = undecided(_KINDS.get(pattern.failure_subtype, "check") if pattern is not None else "check")
+    elif error_class == "python_error" and in_libraries:
+        clue = undecided("library")
     elif error_class == "python_error":
         where = f", raised in {frame.file}, {frame.function or 'at its top level'}" if frame else ""
         kind = "python values" if failure_subtype in _OF_VALUES else "python"

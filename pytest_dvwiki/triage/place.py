@@ -9,8 +9,10 @@ from operator import itemgetter
 from typing import TYPE_CHECKING
 
 from pytest_dvwiki.fingerprint import mask
-from pytest_dvwiki.logtext.tracebacks import innermost
+from pytest_dvwiki.logtext.messages import strip_line
+from pytest_dvwiki.logtext.tracebacks import are_of_libraries, chains, frames_below
 from pytest_dvwiki.model import Place
+from pytest_dvwiki.patterns.matcher import DEEPEST_BLOCK
 from pytest_dvwiki.redact import redact
 from pytest_dvwiki.triage.candidates import unbroken
 from pytest_dvwiki.triage.pytest_report import user_frame
@@ -19,6 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from pytest_dvwiki.logtext.report_parts import ReportParts
+    from pytest_dvwiki.logtext.tracebacks import Chain
     from pytest_dvwiki.model import Excerpt, Frame
 
 _NAMES_ITS_CAUSE = re.compile(
@@ -92,12 +95,29 @@ class Frames:
         _, first, frame = self._raised[at] if at < len(self._raised) else (0, line + 1, None)
         return frame if first <= line else None
 
+    def is_within_libraries(self, line: int) -> bool:
+        """Return whether all frames of the traceback of the exception on a line are in libraries and tools.
+
+        A traceback that was cut off before its exception is known by its first line. Without frames, the result is
+        False.
+        """
+        of_chain = next(
+            (chain for first, chain in self._chains if any(first + e.line == line for e in chain.raised)), None
+        )
+        if of_chain is not None:
+            return are_of_libraries(frame for e in of_chain.raised for frame in e.frames)
+        at = bisect_left(self._lines, line, key=itemgetter(0))
+        return are_of_libraries(frames_below([strip_line(text) for _, text in self._lines[at : at + DEEPEST_BLOCK]], 0))
+
     @functools.cached_property
     def _raised(self) -> list[tuple[int, int, Frame | None]]:
         """Return for each exception its line number, the first line of its contiguous block, and its frame."""
-        return [
-            (first + one.line, first, one.frame) for first, lines in unbroken(self._lines) for one in innermost(lines)
-        ]
+        return [(first + chain.cause.line, first, chain.cause.frame) for first, chain in self._chains]
+
+    @functools.cached_property
+    def _chains(self) -> list[tuple[int, Chain]]:
+        """Return the chains of exceptions, each with the number of the first line of its contiguous block."""
+        return [(first, chain) for first, lines in unbroken(self._lines) for chain in chains(lines)]
 
 
 def frame_in_excerpt(excerpt: Excerpt, line: int) -> Frame | None:

@@ -147,6 +147,7 @@ def _finding_in(frames: Frames, choice: Choice, lines: Sequence[tuple[int, str]]
         difference=values[1],
         frame=frame,
         in_simulator=simulator,
+        in_libraries=candidate.exception and frame is None and frames.is_within_libraries(candidate.line),
     )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from pytest_dvwiki.logtext.frames import is_library, python_frame, report_frames
+from pytest_dvwiki.logtext.frames import is_library, is_of_library, python_frame, report_frames
 from pytest_dvwiki.model import Frame
 
 SHOWN = Frame(file="/w/tb/sb.py", line=7, function="check", source="assert q == 3")
@@ -53,6 +53,8 @@ def test_a_place_knows_nothing_of_the_frame_before_it() -> None:
         ("/w/cocotb/src/cocotb/types/_logic.py", True),
         ("/w/pyuvm/pyuvm/s05_base_classes.py", True),
         ("C:\\w\\_pytest\\fixtures.py", True),
+        ("/opt/oss-cad-suite/libexec/sby", True),
+        ("/usr/share/yosys/python3/sby_core.py", True),
         ("/w/cocotb/test_fifo.py", False),
         ("/w/cocotb/utils/model.py", False),
         ("/w/pyuvm/env.py", False),
@@ -65,3 +67,15 @@ def test_a_place_knows_nothing_of_the_frame_before_it() -> None:
 )
 def test_a_library_is_told_by_its_place_and_a_users_folder_of_its_name_is_none(file: str, library: bool) -> None:
     assert is_library(file) is library
+
+
+@pytest.mark.parametrize(
+    ("file", "source", "library"),
+    [
+        ("/home/me/.local/bin/fusesoc", "sys.exit(main())", True),
+        ("/w/tb/run_all.py", "sys.exit(main())", False),
+        ("/w/bin/run_all", "simulate(top)", False),
+    ],
+)
+def test_the_script_of_an_installed_command_is_no_code_of_the_user(file: str, source: str, library: bool) -> None:
+    assert is_of_library(Frame(file=file, line=8, function="<module>", source=source)) is library

@@ -391,3 +391,30 @@ def test_the_source_that_a_traceback_shows_is_no_message(classifier: TextClassif
     verdict = classifier.classify_text(f"{frame}{source}ValueError: no mode fast\n")
     assert verdict is not None
     assert (verdict.failure_subtype, verdict.line, verdict.primary) == ("value_error", 4, "ValueError: no mode fast")
+
+
+ENTRY = '  File "/home/me/.local/bin/fusesoc", line 8, in <module>\n    sys.exit(main())\n'
+INSTALLED = (
+    '  File "/v/lib/python3.11/site-packages/edalize/edatool.py", line 198, in configure\n    self.configure_main()\n'
+)
+OWN = '  File "/w/tb/build.py", line 9, in build\n    tool.configure()\n'
+HEAD = "Traceback (most recent call last):\n"
+THEN = "KeyError: 'kind'\n\nDuring handling of the above exception, another exception occurred:\n\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "origin"),
+    [
+        (f"{HEAD}{ENTRY}{INSTALLED}KeyError: 'file_type'", "UNKNOWN"),
+        (f"{HEAD}{ENTRY}{INSTALLED}", "UNKNOWN"),
+        (f"{HEAD}{INSTALLED}{THEN}{HEAD}{INSTALLED}TypeError: unhashable type: 'list'", "UNKNOWN"),
+        (f"{HEAD}{OWN}{INSTALLED}KeyError: 'file_type'", "TB_BUG"),
+        (f"{HEAD}{OWN}{THEN}{HEAD}{INSTALLED}TypeError: unhashable type: 'list'", "TB_BUG"),
+        ("KeyError: 'file_type'", "TB_BUG"),
+    ],
+    ids=["a tool", "cut off", "a chain in libraries", "called by the testbench", "a chain with the testbench", "bare"],
+)
+def test_code_of_tools_and_libraries_alone_is_no_testbench(classifier: TextClassifier, text: str, origin: str) -> None:
+    verdict = classifier.classify_text(text)
+    assert verdict is not None
+    assert verdict.origin.type == origin
