@@ -24,6 +24,7 @@ _TITLES = {
     "reports": "Testbench reports in commercial simulators",
     "environment": "Environment: licences, memory, disk, signals, job schedulers",
     "localised": "Messages in languages other than English: shell, make, gcc, operating system, checks",
+    "other_tools": "CIRCT, Clash, EBMC, Renode, dvsim, placement and routing",
     "uvm": "SystemVerilog UVM",
     "pyuvm": "pyuvm",
     "cocotb": "cocotb and its extensions",

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from pytest_dvwiki.simulators.tool import Tool
 
 _FIRST = ("dvwiki", "benign", "reports")
-_BEFORE_TOOLS = ("localised", "environment", "uvm", "pyuvm", "cocotb")
+_BEFORE_TOOLS = ("localised", "environment", "other_tools", "uvm", "pyuvm", "cocotb")
 _AFTER_TOOLS = ("fusesoc", "vhdl_libraries", "scala", "pytest", "python", "hdl", "fallback", "generic")
 _CODES = "_codes"
 """Suffix of files with patterns that match messages by code."""

@@ -253,6 +253,102 @@ FAILURES = {
         ),
         "sim_error/simulation_ended_early",
     ),
+    "a proof of a model checker": (
+        (
+            "Using MiniSAT 2.2.1\n[top.assume.1] always top.en == 1'b1: ASSUMED\n"
+            "[top.assert.1] always top.a + top.b == top.sum: REFUTED\n[top.cover.1] cover top.a == 0: PROVED"
+        ),
+        "sim_error/assertion_fail",
+    ),
+    "a compiler in Haskell with its stack": (
+        (
+            "<no location info>: error:\n    Clash error call:\n    Clash.Netlist(90): no match\n"
+            "    CallStack (from HasCallStack):\n      error, called at src/Clash/Netlist.hs:90:9 in clash-lib\n"
+        ),
+        "tool_error/simulator_crash",
+    ),
+    "bluespec with its text below": (
+        (
+            'compiling Top.bsv\nError: "Vectors.bsv", line 46, column 6: (S0015)\n'
+            "  Bluespec evaluation-time error: index 10 out-of-range (array update)\n"
+            '  During elaboration of the body of rule `set\' at "Top.bsv", line 17,\n  column 7.\n'
+        ),
+        "elaboration_error/index_out_of_range",
+    ),
+    "bluespec in its own words": ('Error: "Top.bsv", line 12, column 7: (T0999)\n  Tidings\n', "compile_error/unknown"),
+    "a construct that circt does not lower": (
+        "top.mlir:5:10: error: 'seq.firreg' op only synchronous resets are currently supported\n    %r = seq.firreg",
+        "compile_error/unsupported_construct",
+    ),
+    "a command that only failed": (
+        (
+            "ERROR: [Synth 8-6156] failed synthesizing module 'top' [top.sv:5]\nsynth_design failed\n"
+            "ERROR: [Common 17-69] Command failed: Synthesis failed - please see the console"
+        ),
+        "unknown/unknown",
+    ),
+    "a code of vivado that is no elaboration": (
+        "ERROR: [Common 17-55] 'set_property' expects at least one object.\nResolution: check the command",
+        "unknown/unknown",
+    ),
+    "an option that vitis refuses": (
+        "INFO: [HLS 200-1510] Running: config_rtl -x none\nERROR: [HLS 200-101] 'config_rtl': Unknown option '-x'.",
+        "tool_error/tool_not_found",
+    ),
+    "constraints of pins": (
+        "ERROR  (CT1136) : Bank 6 vccio(3.3) is locked by other constraint or port, conflicting BANK_VCCIO set by 'q'",
+        "unknown/unknown",
+    ),
+    "a port of the constraints": (
+        "ERROR  (CT1108) : \"C:\\w\\top.cst\":11 | Illegal port attribute value specified on 'q'",
+        "unknown/unknown",
+    ),
+    "a cell without a place": (
+        "ERROR: Unable to find legal placement for cell 'u0' after 100 attempts\n0 warnings, 1 error",
+        "unknown/unknown",
+    ),
+    "a step of a script": (
+        "top/blink\t\tError: Executable yosys failed\n\treturncode  :  1\nfailed: Executable yosys failed (took 0.1 s)",
+        "unknown/unknown",
+    ),
+    "a sum of test suites": (
+        "Failure in testsuite: 'all' classname: 'test_a' testcase: 'walk' with parameters 'all'",
+        "unknown/unknown",
+    ),
+    "a sum of osvvm": (
+        "Build Finish time 16:30:18\nBuildError: Demo FAILED,  Passed: 0,  Failed: 11,  Skipped: 0",
+        "unknown/unknown",
+    ),
+    "a step that a test in scala calls": (
+        (
+            "[info] - adds *** FAILED ***\n"
+            "[info]   java.lang.AssertionError: assertion failed: verilator command failed on circuit Adder in t\n"
+        ),
+        "unknown/unknown",
+    ),
+    "limit of cycles below its head": (
+        'Error: "tb.sv", 468: tb.u0: at time 20000 ps\nHit max cycle count (20000) .. stopping',
+        "sim_error/timeout",
+    ),
+    "words of an assertion without a value": (
+        "[0] %Fatal: a.svh:50: Assertion failed in TOP.pkg.find: Expected the filter to be of the type '<a>.<b>'",
+        "sim_error/assertion_fail",
+    ),
+    "actual and expected in brackets": (
+        "  58k cycles total\nFAIL -124 (actual) != -128 (expected) ***\nFAIL Golden tests failed",
+        "sim_error/scoreboard_fail",
+    ),
+    "a part of cocotb that another version has": (
+        (
+            'Traceback (most recent call last):\n  File "/v/site-packages/cocotbext/axi/stream.py", line 68, in f\n'
+            "    return cls(entity)\nAttributeError: 'HierarchyObject' object has no attribute '_entity'"
+        ),
+        "python_error/attribute_error",
+    ),
+    "cocotb's makefiles without their folder": (
+        "/w/makefiles/Makefile.inc:54: /makefiles/Makefile.paths: No such file or directory",
+        "tool_error/missing_file",
+    ),
 }
 
 NEVER_AWAITED = "    35.00ns WARNING  py.warnings  bfm.py:18: RuntimeWarning: coroutine 'Bfm.send' was never awaited"
@@ -418,3 +514,31 @@ def test_code_of_tools_and_libraries_alone_is_no_testbench(classifier: TextClass
     verdict = classifier.classify_text(text)
     assert verdict is not None
     assert verdict.origin.type == origin
+
+
+@pytest.mark.parametrize(
+    ("text", "line"),
+    [
+        (
+            (
+                "UVM_ERROR (sb.sv:24) [sb] Check failed rdata == value (* [*] vs * [*]) has 5 failures:\n\n"
+                "    Test csr_rw has 5 failures.\n        0.csr_rw.6697\n\n"
+                "          UVM_ERROR @ 185 ps: (sb.sv:24) [uvm_test_top.env.sb] Check failed rdata == value (31 vs 0)"
+            ),
+            6,
+        ),
+        (
+            (
+                "[info] - static circuits *** FAILED ***\n[info]   java.lang.RuntimeException: no counter in Top.cpp\n"
+                "[error] Failed: Total 136, Failed 20, Errors 0, Passed 116"
+            ),
+            2,
+        ),
+        ("clash: panic! (the 'impossible' happened)\n  error, called at src/Netlist.hs:90:16 in main:Netlist", 1),
+    ],
+    ids=["a bucket", "an exception of a test", "a frame"],
+)
+def test_a_sum_is_not_taken_for_its_cause(classifier: TextClassifier, text: str, line: int) -> None:
+    verdict = classifier.classify_text(text)
+    assert verdict is not None
+    assert verdict.line == line
