@@ -64,14 +64,14 @@ places a kind cannot be produced or seen**, each with its reason below.
 | cocotb-test | `cocotb_test.simulator.run` in a pytest function, on Icarus |
 | make | a Makefile regression outside pytest, read by `dvwiki ingest`, on Icarus |
 | plain | pytest tests without a simulator |
-| Verilator, GHDL | the runner flow; what these two say is the same in every flow |
+| Verilator, GHDL | the runner flow on that simulator; the messages of these two are the same in every flow |
 
 Capture modes: {modes}.
 
 ## Kinds
 
-The number of capture modes, and calls of pytest, in which the kind is run there; a dash where it cannot be produced or
-seen.
+Each number says in how many combinations of capture mode and pytest call the kind is run in that flow. A dash means
+that the kind cannot be produced or seen there.
 
 {kinds}
 
