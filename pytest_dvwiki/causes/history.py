@@ -109,7 +109,7 @@ class History(Protocol):
         ...
 
     def undone_fix(self, occurrence: Occurrence) -> FixState | None:
-        """Return a cause's newest fix if a new occurrence shows that it did not last; otherwise None."""
+        """Return the newest fix of a cause that, according to a new occurrence, did not last; None if there is none."""
         ...
 
     def regressed(self, occurrence: Occurrence, *, fix_in_place: bool = False) -> bool:

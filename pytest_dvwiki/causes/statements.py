@@ -396,9 +396,8 @@ def is_fixed_by(state: FixState, commit: str) -> bool:
         commit: Hash of the commit, at least seven digits.
     """
     fix = state.fix
-    last = (
-        () if fix.unread_count else (fix.commits or ())[1:]
-    )  # the last commit may be one that the simulation did not read
+    # With `unread_count`, the last commit may be one that the simulation did not read.
+    last = () if fix.unread_count else (fix.commits or ())[1:]
     names = (*last, *(line.partition(" ")[0] for line in fix.likely))
     is_proven = standing(state) in {"held", "passing"} and not state.returned
     return is_proven and any(name.startswith(commit) or commit.startswith(name) for name in names if name)

@@ -39,7 +39,7 @@ class _Group(NamedTuple):
     """Tests that fail with one cause."""
 
     name: str
-    """The cause; for a new cause, the name that it would have alone."""
+    """The cause; empty for a new cause, and for tests that are not divided."""
     tests: list[Test]
     is_apart: bool = False
     """Whether this is one of several new causes."""

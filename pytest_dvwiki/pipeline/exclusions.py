@@ -50,7 +50,7 @@ class Exclusions:
     def excluded(self, name: str, occurrence: Occurrence) -> Excluded | None:
         """Return a cause if it cannot explain a failure; None if it may.
 
-        It must be certain which commits, or that uncommitted changes, introduced the cause. Other relevant sources must
+        It must be certain what introduced the cause: which commits, or uncommitted changes. Other relevant sources must
         have changed since the last pass before the cause; otherwise a failure on the sources of that pass shows only
         that the pass was chance.
         """
@@ -87,7 +87,7 @@ class Exclusions:
     def _is_dropped(self, known: Cause, vcs: Vcs, occurrence: Occurrence) -> bool:
         """Return whether a cause occurred only with uncommitted changes that are gone, and is fixed without them.
 
-        If commits changed the same files since, return False, unless their lines are known to be others.
+        If commits changed the same files since, return False, unless they are known to have changed other lines.
         """
         history, fix = known.history, known.newest_fix
         if history is None or history.runs > len(history.rows) or fix is None or not fix.counts or fix.returned:
@@ -102,7 +102,7 @@ class Exclusions:
         return bool(edited) and not any(self._may_have_edits(row, vcs, edited) for row in rows)
 
     def _may_have_edits(self, row: OccurrenceRow, vcs: Vcs, edited: set[str]) -> bool:
-        """Return whether the current sources may have some of the uncommitted changes of an earlier run in files."""
+        """Return whether the current sources may contain an earlier run's uncommitted changes to the files `edited`."""
         changed = self._repository.changed(str(row.commit), vcs)
         if changed is None:
             return True

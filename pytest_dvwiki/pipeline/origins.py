@@ -346,8 +346,8 @@ def _likely_span(
 def _came_in(verdict: Verdict, history: History, led_here: Callable[[str], bool]) -> _Span | None:
     """Return the recorded range that introduced a cause; None if it is unknown or uncertain.
 
-    A range up to the current run is less precise: it includes later, unrelated changes, and needs a failing run with
-    the seed of the last pass.
+    A range from the last pass to the current run would be less precise: it includes later, unrelated changes, and only
+    counts if the test now fails with the seed of that pass.
     """
     onset = history.onset(verdict.fingerprint)
     known = onset.first_bad if onset is not None and onset.moment is not None and not onset.comes_and_goes else None

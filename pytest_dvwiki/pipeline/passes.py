@@ -91,7 +91,7 @@ def passed_again(
     """Return what this run's passes prove about recorded failures.
 
     Args:
-        failing: Tests that failed, without a later pass that is the strongest proof of a fix.
+        failing: The passing tests whose earlier failures are not proven fixed yet.
         present: Causes of this run's failures. They are not fixed, even if some of their tests pass.
         simulators: Simulators of this run.
         vcs: The repository during this run.
@@ -99,7 +99,7 @@ def passed_again(
         repository: Compares the sources of two runs.
 
     Returns:
-        The passes, and a row for each cause that they prove fixed.
+        The passes that add to the evidence, and a row for each cause that may be fixed.
     """
     again = []
     fixes: dict[str, _FixRange] = {}
@@ -344,10 +344,11 @@ def _fix_row(fingerprint: str, found: _FixRange, repository: Repository) -> FixR
 
 
 def with_restored(row: FixRow, vcs: Vcs, history: History, repository: Repository) -> FixRow:
-    """Add to a fix of several files those that it restored to their state before the cause appeared.
+    """Add to a fix of several files the list of those that it restored to their state before the cause appeared.
 
-    That is their state at the last pass, or at a commit between it and the first failure. The pass must show that the
-    cause was absent: the commits that introduced it are certain, or at least two runs followed the pass and all failed.
+    This is their state at the last pass, or at a commit between that pass and the first failure. The pass must show
+    that the cause was absent: the commits that introduced the cause are certain, or at least two runs followed the pass
+    and all failed.
     """
     known = history.cause(row.fingerprint or "")
     came = known.first_bad if known is not None else None

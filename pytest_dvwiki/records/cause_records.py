@@ -396,9 +396,10 @@ class CauseRecords:
         return found is not None
 
     def others(self, tests: Sequence[Target], runs: Sequence[fixes.PassingRun]) -> tuple[int, int]:
-        """Return how many other tests failed with the cause before the runs, and how many of them passed since.
+        """Return how many other tests failed with the cause before the runs, and how many of these passed again.
 
-        Tests that passed after the cause appeared and failed later are left out, because another fault made them fail.
+        Only passes from the first to the last of the runs count. Tests that passed after the cause appeared and failed
+        later are left out, because another fault made them fail.
         """
         if not runs:
             return 0, 0

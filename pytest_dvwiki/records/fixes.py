@@ -93,7 +93,7 @@ class Return(NamedTuple):
     moment: str
     time: str
     same_test: bool
-    """Whether one of the fixed tests failed, on the simulator where it had passed."""
+    """Whether one of the fixed tests failed, on the simulator where it had passed; True if these tests are unknown."""
     other_sources: bool = False
     """Whether the failing run had another commit or other uncommitted changes than the passing one."""
     seed_had_passed: bool = False
@@ -145,7 +145,7 @@ class FixState(Struct, frozen=True, kw_only=True):
     other_tests: int = 0
     """Number of other tests that failed with the cause."""
     other_passes: int = 0
-    """How many of `other_tests` passed in the same runs."""
+    """How many of `other_tests` passed between the first and the last of the fix's passing runs."""
 
     @property
     def returned(self) -> str | None:
@@ -239,7 +239,7 @@ class _Since(Struct, frozen=True, kw_only=True):
 
 
 def _after_return(before: _Since, state: FixState, came: str) -> _Since:
-    """Return when a cause appeared again, after a fix that held or was certain."""
+    """Return when a cause appeared again after a fix."""
     if state.past is None:
         # A certain fix shows that the cause was absent until `came`: earlier passes say nothing about its rate.
         return _Since(came=came, absent=came, possible=came)
@@ -414,8 +414,8 @@ def _fix(group: list[Step], held_at: str | None, *, deterministic: bool) -> Fix:
 def _by_git(group: list[Step], held_at: str | None, *, deterministic: bool) -> Fix | None:
     """Return the fix as git describes it at the first pass that proves it, or else at the first pass.
 
-    Passes after the fix held are ignored: they can only add unrelated commits. A fix made of uncommitted changes is
-    described by the commits that later added the same files.
+    None if git describes no fix. Passes after the fix held are ignored: they can only add unrelated commits. A fix made
+    of uncommitted changes is described by the commits that later added the same files.
     """
     rows = [(step.moment, step.fix) for step in group if step.fix and step.fix.by == "git"]
     proven = {step.moment for step in group if step.test and (deterministic or step.same_seed) and not step.is_dirty}
@@ -458,7 +458,8 @@ def is_fixed(states: Sequence[FixState]) -> bool:
 def tally(states: Iterable[FixState]) -> tuple[int, int]:
     """Return how many fixes held and how many failed.
 
-    A fix whose passes may be chance is left out: its commits were perhaps never meant as a fix.
+    A failed fix that only git describes is left out if its passes may be chance: its commits were perhaps never meant
+    as a fix.
     """
     results = [state.fix.result for state in states if not state.fix.by_chance]
     return results.count("held"), results.count("failed")

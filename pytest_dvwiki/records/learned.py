@@ -122,8 +122,8 @@ def _linked(rows: Sequence[_Row]) -> list[list[_Row]]:
     """Group the rows by the statement that printed them, as far as it can be identified.
 
     A spot is a statement in one version of the sources. Two spots are taken to be one statement if tracebacks show the
-    same source line, or if they share two causes: the line has moved. Adding rows never splits a group, so the order of
-    the rows does not matter.
+    same source line. If at least two causes were reported at both, they are also one statement, whose line has moved.
+    Adding rows never splits a group, so the order of the rows does not matter.
     """
     statements: dict[str, set[str]] = defaultdict(set)
     sources = {row.spot: row.sources for row in rows}

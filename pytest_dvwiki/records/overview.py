@@ -27,7 +27,7 @@ _totals = msgspec.json.Decoder(Totals)
 
 
 def name_of(task_id: str) -> str:
-    """Return the name of a regression: its task id without time and number."""
+    """Return the name of the regression that a run belongs to: the task id without time and number."""
     return task_id.rsplit("_", 2)[0]
 
 
@@ -205,7 +205,10 @@ class TestRow(Struct, frozen=True):
 
 
 def tests_by_runs(archive: Archive, shown: Sequence[RunRow], most: int) -> list[TestRow]:
-    """Return the tests that failed most often in the given runs, with their state in each run."""
+    """Return the tests that failed most often in the given runs, with their state in each run.
+
+    Failures that come from infrastructure do not count.
+    """
     run_numbers = json_list(str(row.number) for row in shown)
     of_runs = "run IN (SELECT CAST(value AS INTEGER) FROM json_each(?))"
     failed: dict[str, dict[int, set[str]]] = {}
@@ -277,7 +280,7 @@ class FailedInPeriod(NamedTuple):
 
 
 def failing_tests(archive: Archive, first: str, last: str) -> list[FailedInPeriod]:
-    """Return the tests that failed between two runs, most failing runs first."""
+    """Return the tests that failed between two runs, most failing runs first; infrastructure does not count."""
     of_period = (
         f"FROM runs r JOIN failed f ON f.run = r.id WHERE r.moment >= ? AND r.moment < ? AND {NOT_INFRASTRUCTURE}"
     )

@@ -353,11 +353,11 @@ class Passes:
         return self._suites[suite]
 
     def passed(self, listed: SuiteOfRun, test: Target) -> bool:
-        """Return whether a test passed in a list, or all tests inside it that ran."""
+        """Return whether a test passed in a list. A test that contains others passed if all of them passed."""
         return any(True for _ in self._passed(listed, [test]))
 
     def _passed(self, listed: SuiteOfRun, tests: Iterable[Target]) -> Iterator[str]:
-        """Yield the given tests that passed in a list. A test that contains others passed if all of them passed."""
+        """Yield the given tests that passed in a list; of a test that contains others, yield these if all passed."""
         inside = {
             test: names
             for test in tests

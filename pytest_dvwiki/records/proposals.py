@@ -80,7 +80,7 @@ def same_commits(db: sqlite3.Connection, fingerprints: Iterable[str]) -> list[st
 
 
 def mentioning(db: sqlite3.Connection, fingerprints: Iterable[str]) -> set[str]:
-    """Return the causes with pages that mention one of the given causes: they share a fix, or were proposed its fix."""
+    """Return the causes whose pages mention one of the given causes, because they share its fix or are proposed it."""
     asked = json_list(sorted(fingerprints))
     rows = db.execute(
         "SELECT other.fingerprint FROM fix_commits mine JOIN fix_commits other ON other.name = mine.name"

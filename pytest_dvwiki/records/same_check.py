@@ -135,7 +135,7 @@ def family(db: sqlite3.Connection, fingerprint: str) -> tuple[str, ...]:
 def standing(db: sqlite3.Connection, passes: Passes, fingerprint: str, moment: str = EVER) -> list[Standing]:
     """Return the fixed causes of a check that had not come back before the given sort key, most recently seen first.
 
-    Fixes that may be chance are included.
+    Fixes whose passes may be chance are included; fixes without any pass are not.
     """
     found = []
     for name in _members(db, fingerprint, moment):

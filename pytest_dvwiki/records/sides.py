@@ -95,9 +95,10 @@ def concerns(file: str, sources: Collection[str]) -> bool:
 def is_unread(file: str, reads: Collection[str]) -> bool:
     """Return whether a simulation did not read a source, judging by the files of the same language that it did read.
 
-    If a Makefile was read, another one was not, unless the folder of one contains the folder of the other. Other kinds
-    of files, such as data and scripts, may always have been read, and so may files that pytest loads automatically. If
-    make built HDL and no Python file is on record, the build ended before any Python file was read.
+    If a Makefile was read, another one was not, unless the folder of one contains the folder of the other. If make
+    built HDL and no Python file is on record, the build ended before any Python file was read. Other kinds of files,
+    such as data and scripts, may always have been read. So may Python files that pytest loads automatically, or whose
+    names do not show that they belong to a testbench.
 
     Args:
         file: Name in git.

@@ -34,7 +34,7 @@ class CausePages:
         """Causes that share a fingerprint with an earlier cause, but are different."""
         self._named_now: Callable[[Sequence[str]], Sequence[str]] = tuple
         self._with_task_id: tuple[str, ...] | None = None
-        """Cause names on pages that contain a task id (`…/…`); None until first needed."""
+        """The cause names with a task id (`…/…`) that are used on pages; None until first needed."""
         self._current_names: dict[str, str] = {}
         """Cache of `_current_name`."""
 

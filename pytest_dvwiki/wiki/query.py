@@ -328,7 +328,7 @@ class WikiHistory:
         return self.page_cache.get(f"patterns/{file_name(failure_subtype)}.md")
 
     def undone_fix(self, occurrence: Occurrence) -> FixState | None:
-        """Return a cause's newest fix if a new occurrence shows that the fix did not last, else None."""
+        """Return the newest fix of a cause that, according to a new occurrence, did not last; None if there is none."""
         fingerprint = self._known(occurrence.fingerprint)
         return self.archive.undone(
             self._prints(fingerprint), [of_failure(occurrence, test) for test in occurrence.tests]

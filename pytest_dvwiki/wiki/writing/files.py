@@ -131,7 +131,7 @@ class Files:
         return outside.leads_out(self._wiki, file)
 
     def _has_cause(self, name: str, cause: Any) -> bool:
-        """Return whether a bug page exists and has a cause."""
+        """Return whether a bug page exists and has the given cause."""
         page = self._page_cache.get(f"bugs/{name}.md")
         return page is not None and page.cause == cause
 
@@ -150,7 +150,7 @@ class Files:
         Args:
             path: The page.
             data: Its content.
-            edited: Its new content.
+            edited: Its new content, or why the page cannot be edited.
             metadata: The frontmatter of the new content, if it is known.
         """
         if isinstance(edited, Refused):
