@@ -191,7 +191,7 @@ class _Ranges:
 def ranges_of(
     causes: Sequence[Cause], vcs: Vcs, history: History, repository: Repository
 ) -> tuple[dict[str, FirstBad], tuple[FirstBad, ...]]:
-    """Return the commit ranges that introduced the causes of a run, and those of them that this run adds or narrows.
+    """Return the commit ranges that introduced the causes of a run, and the ranges that this run adds or narrows.
 
     A recorded range is left out if the later failures may have a different fault.
 

@@ -142,7 +142,7 @@ class CauseHistory(Struct, frozen=True, kw_only=True):
     def origin(self) -> Origin:
         """Return the origin of the last failure, judged again after a fix that held.
 
-        It is unknown if earlier failures point to the other side.
+        The origin is unknown if earlier failures point to the other side.
         """
         state = self.origin_fix
         last = self.newest.origin if state is None else sides.with_held_fix(self.newest, state.fix)

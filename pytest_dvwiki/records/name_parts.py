@@ -1,8 +1,8 @@
 """Names of causes: `fingerprint`, `fingerprint/task id`, or `fingerprint/task id/number`.
 
-The fingerprint is that of the check that reports the cause. The first cause of a check has the fingerprint as its name;
-the names of further ones also have the run that first showed them. If the failures of a check in one run have several
-causes, the second and later ones are recorded with a number: `fingerprint/task id/2`.
+The fingerprint identifies the check that reports the cause. The first cause of a check has only the fingerprint as its
+name; the name of each further cause also has the run that first showed it. If the failures of a check in one run have
+several causes, the second cause and all later ones are recorded with a number: `fingerprint/task id/2`.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Find further uses of a fix: causes fixed by the same commits, and causes of the same pattern as proposals.
 
-A fix that held is proposed to the causes of its pattern that were seen after it, and to the most recent ones before it.
+A fix that held is proposed to the causes of its pattern that were seen after the fix, and to those seen last before it.
 Later causes do not change existing proposals, so a new cause changes only its own page.
 """
 

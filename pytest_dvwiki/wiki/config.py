@@ -36,7 +36,7 @@ class WikiConfig(Struct, frozen=True):
     lint_on_startup: bool = True
     lint_interval_sessions: int = 10
     pattern_context_tokens: int | None = None
-    """Tokens for known patterns. None means a quarter of `max_context_tokens`, or what the other shares leave if less.
+    """Tokens for known patterns; None means a quarter of `max_context_tokens`, or less if the other shares are large.
 
     The shares of bugs, coverage and the summary work in the same way.
     """

@@ -159,7 +159,7 @@ class PageCache(contextlib.AbstractContextManager["PageCache"]):
             return None
 
     def look_at(self, paths: Iterable[str]) -> bool:
-        """Reread those of the given pages that changed on disk; return whether there were any."""
+        """Reread the given pages that changed on disk; return whether any of them changed."""
         changed = False
         for path in paths:
             row = self.db.execute("SELECT size, mtime_ns FROM pages WHERE path = ?", (path,)).fetchone()

@@ -28,7 +28,7 @@ _LINK = re.compile(r"(?<=\]\()(?=[\w./-]+\.md\b)")
 """Matches the position just before the target of a link to a page."""
 _OTHER = (
     "its comments carry the id of {0}: git took one page for the other, so people's text may be on the wrong page;"
-    " compare it with the last commit that has {0}.md, then write this page's name into its comments"
+    " compare this page with the last commit that has {0}.md, then write this page's name into its comments"
 )
 
 

@@ -44,7 +44,7 @@ def rebuild(writer: WikiWriter, *, restore: bool, subtypes: frozenset[str]) -> l
     with writer.page_cache.batch():
         _settle(writer)
         merged_runs = _make_pages(writer, restore=restore, subtypes=subtypes)
-    writer.write_indexes(anew=True)
+    writer.write_indexes(from_all_pages=True)
     return merged_runs
 
 

@@ -92,15 +92,15 @@ class WikiWriter:
         self.page_cache.refresh(quick=True)
         self.files.looks_again = True
 
-    def write_indexes(self, *, anew: bool = False) -> None:
+    def write_indexes(self, *, from_all_pages: bool = False) -> None:
         """Update the index files and the page of flaky tests.
 
         Args:
-            anew: Rebuild the index files from all pages, even if only a few rows changed.
+            from_all_pages: Rebuild the index files from all pages, even if only a few rows changed.
         """
         index, tests, files = self.page_cache.index, flaky_tests(self.archive), None
         top = Top(self.archive.last_updated(), index.commits(), len(tests), index.left_out())
-        if not anew and index.is_current(FILES):
+        if not from_all_pages and index.is_current(FILES):
             files = renewed(self.files.read, index.changed(), top)
         if files is None:
             files = indexes(index.rows, top)
