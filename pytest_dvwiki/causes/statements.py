@@ -282,7 +282,7 @@ def _new(cause: Cause) -> Iterator[Statement]:
 
 
 def beside(other: Cause, why: RuledOut = "") -> Beside:
-    """Return the statement that a cause is a different fault from `other`, which the same check reported before.
+    """Return the statement that a cause is a different fault from `other`, another cause of the same check.
 
     Args:
         other: The other cause.

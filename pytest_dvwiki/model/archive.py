@@ -127,8 +127,10 @@ class Vcs(Struct, frozen=True, kw_only=True):
     edited: tuple[str, ...] = ()
     """All files with uncommitted changes, relative to the repository's top; empty if unknown or too many."""
     edited_lines: tuple[str, ...] = ()
-    """Short hashes of the lines of code that the uncommitted changes add, or, if there are none, of those that they
-    remove; empty if unknown or too many."""
+    """Short hashes of the lines of code that the uncommitted changes add or, if they add none, remove.
+
+    Empty if unknown or too many.
+    """
     source_commit: str | None = None
     """The last commit that changed sources, if `commit` changed none, for example to archive a run; otherwise None."""
 

@@ -73,7 +73,7 @@ class Fix(Struct, ListedCommits, frozen=True, kw_only=True):
 
     @property
     def is_instructive(self) -> bool:
-        """Return whether a fix may help with another cause: somebody stated it, or git shows changes besides edits."""
+        """Return whether a fix may help with another cause: somebody stated it, or git knows exactly what changed."""
         return self.by != "git" or (not self.note and bool(self.files or self.log))
 
     @property

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from pytest_dvwiki.triage.classify import Classifier
 
 _MOST_ROWS = 100
-"""Maximum number of rows in a record."""
+"""Maximum number of error messages of passing tests in a record."""
 _MANY_TESTS = 10
 """A message that at least this many passing tests print is treated as noise in every test."""
 _ANY_TEST = ""

@@ -128,7 +128,7 @@ def _with_onsets(
         cause = replace(each, first_bad=found, run_id=run.run_id)
         own = [one for one in group if found is None or one[0].nodeid not in found.passed_after]
         if own and len(own) < len(group):
-            # Tests that passed since have another fault, which must not be shown as this one.
+            # Tests that passed after the cause came have another fault, which must not be shown as this one.
             own[0] = own[0][0], services.classifier.in_full(*own[0])
             cause = as_shown_by(cause, own, root)
         causes.append(with_onset(cause, (own or group)[0], vcs, services.history, repository, root=root))

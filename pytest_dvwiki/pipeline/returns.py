@@ -75,7 +75,7 @@ class Returns:
     def cause_of(self, occurrence: Occurrence) -> CauseOfRun:
         """Return the cause of an occurrence, and keep the evidence for the record.
 
-        Causes of the same check that were returned before are left out.
+        A cause that an earlier call returned for the same check is left out.
         """
         given = self._assigned.setdefault(check_of(occurrence.fingerprint), [])
         found, rows, undone = self.decided(occurrence, given)

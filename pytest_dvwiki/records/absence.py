@@ -64,7 +64,7 @@ def candidates(archive: Archive, record: RunRecord) -> list[str]:
         " UNION SELECT fingerprint FROM causes WHERE :since != '' AND newest > :since AND newest < :until) old"
         " WHERE NOT EXISTS (SELECT 1 FROM fix_states s WHERE s.fingerprint = old.fingerprint AND s.holding IS NOT NULL)"
         " ORDER BY 1",
-        # A sort key begins with a time; `EVER` after the time also includes the rest of the key.
+        # A sort key begins with a time. The time with `EVER` sorts after all keys that begin with this time.
         {
             "tests": tables.json_list(sorted(passing)),
             "since": since,

@@ -115,7 +115,7 @@ class CauseHistory(Struct, frozen=True, kw_only=True):
     same_commits: tuple[str, ...]
     """Other causes that were fixed by the commits of this cause's newest fix."""
     jobs: tuple[str, ...] = ()
-    """For an infrastructure cause, the ids of the affected jobs; the run's id if its job has none."""
+    """For an infrastructure cause, the ids of the affected jobs; for a run without a job id, its task id."""
     hosts: tuple[str, ...] = ()
     """For an infrastructure cause, the affected machines that are on record."""
     reports: int = 0
@@ -437,10 +437,10 @@ def onset(archive: Archive, fingerprints: Sequence[str]) -> Onset | None:
 
 
 def _first_commit(archive: Archive, fingerprints: Sequence[str], parameters: Mapping[str, str]) -> str | None:
-    """Return the commit of the first run since `parameters["passed"]` that failed without relevant uncommitted changes.
+    """Return the commit of the first run with the cause that had no relevant uncommitted changes.
 
-    A change is relevant if the simulation read the file. All simulations are assumed to read the same files as the
-    newest one that failed. None if there is no such run.
+    Only runs after the cause's last pass or fix count. A change is relevant if the simulation read the file; all
+    simulations are assumed to read the same files as the newest one that failed. None if there is no such run.
     """
     rows = archive.db.execute(
         "SELECT r.vcs_commit, r.dirty, r.edited FROM occurrences o JOIN runs r ON r.id = o.run"
@@ -485,7 +485,7 @@ def _passes_to_hold(fixed: fixes.FixState | None) -> dict[str, int]:
 def _passes_needed(rates: Mapping[str, Rate]) -> dict[str, int]:
     """Map each test to the number of passes before its first failure that prove that the cause was not there yet.
 
-    The rate does not count the first failure.
+    The given rates leave out the first failure.
     """
     # The current failure is one more run; one pass is added, because the runs are few.
     return {
@@ -600,7 +600,8 @@ def _variants(archive: Archive, nodeid: str) -> list[str]:
     nodeid = redact_id(nodeid)
     parts = nodeid.split("::")
     parents = ["::".join(parts[:count]) for count in range(2, len(parts) + 1)]
-    # Each range of names ends before the prefix with the next last character: `;` follows `:`, `\` `[`, and `0` `/`.
+    # Each range of names ends at the prefix with another last character, the next one: `;` instead of `:`, a backslash
+    # instead of `[`, and `0` instead of `/`.
     ranges = [(f"{nodeid}::", f"{nodeid}:;"), *((f"{parent}[", f"{parent}\\") for parent in parents)]
     ranges.append((f"{nodeid}/", f"{nodeid}0"))
     found = [nodeid]

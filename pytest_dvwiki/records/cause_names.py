@@ -84,7 +84,7 @@ class CauseNames:
         return self.present((name,))[0]
 
     def found_in_run(self, name: str) -> str | None:
-        """Return the cause whose name, `fingerprint/task id`, is given; None if no such run is on record."""
+        """Return the cause with the given name, which contains a task id; None if that run is not on record."""
         check, slash, of_run = name.partition(SLASH)
         return found_in_run(self.db, f"{self.present((check,))[0]}{slash}{of_run}")
 

@@ -228,7 +228,7 @@ class CauseRecords:
         return [(Target(*row[:3]), row[3]) for row in rows]
 
     def _previous(self, moment: str) -> tuple[int, str] | None:
-        """Return the run number and sort key of the last occurrence up to a run."""
+        """Return the row id and sort key of the last run with the cause, up to a given run; None if there is none."""
         row: tuple[int, str] | None = self._db.execute(
             "SELECT run, moment FROM occurrences WHERE fingerprint IN (SELECT value FROM json_each(?))"
             " AND moment <= ? ORDER BY moment DESC LIMIT 1",
@@ -310,7 +310,7 @@ class CauseRecords:
         return Rate(failed=len(failed), runs=len(newest), is_alike=self._are_alike(failed))
 
     def _are_alike(self, moments: Sequence[str]) -> bool:
-        """Return whether the tests failed in several runs at the same simulation times, with the same values."""
+        """Return whether the tests failed in all of several runs at the same simulation times with the same values."""
         if len(moments) < FEWEST_RUNS:
             return False
         rows = self._db.execute(
@@ -366,7 +366,14 @@ class CauseRecords:
         return folders
 
     def _in_other_folders(self, own: Sequence[Target], kind: tuple[str, str], since: str, before: str) -> Iterable[str]:
-        """Return the names of tests in other folders that count as the tests `own`, which all have the same `kind`."""
+        """Return the names of tests in other folders that count as the tests `own`.
+
+        Args:
+            own: Tests of one kind.
+            kind: Results file and test, as `without_folder` returns them.
+            since: Sort key of the first run.
+            before: Sort key after the last run.
+        """
         known = {test.config for test in own if is_design_known(test.config)}
         names = {name for test in own for name in self._passes.in_other_folders(test.nodeid, since, before)}
         for test in self.all_tests(before):

@@ -368,7 +368,7 @@ def _with_passes(
 
 
 def _needed(group: list[Step], rate: Rate | None) -> int:
-    """Return how many passing runs a fix needs to hold: the first and three more, or more if chance requires more."""
+    """Return how many passing runs a fix needs to hold: the first and three more, and enough to rule out chance."""
     first = 1 if any(step.test and step.moment == group[0].moment for step in group) else 0
     return max(first + PASSES_TO_HOLD, rate.runs_needed if rate else 0)
 

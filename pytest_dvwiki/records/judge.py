@@ -147,7 +147,7 @@ class Judge:
         )
 
     def _final_from(self, fingerprint: str, state: fixes.FixState) -> str:
-        """Return the sort key of the last run whose passes can change the verdict on a fix; `~` if there is no last."""
+        """Return the sort key of the last run whose passes can change the verdict on a fix; `~` if there is none."""
         if state.fix.held_in is None:
             return f"{state.returned or ''}{EVER}"
         query = "SELECT 1 FROM causes WHERE fingerprint = ? AND newest > ?"

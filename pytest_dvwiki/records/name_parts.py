@@ -40,12 +40,12 @@ def further_name(fingerprint: str, task_id: str, part: int) -> str:
 
 
 def resolved(db: sqlite3.Connection, name: str) -> str:
-    """Return the cause with a name that contains a task id; the check's first cause if the run is not on record."""
+    """Return the cause with the given name, which contains a task id; the check's first cause without such a run."""
     return found_in_run(db, name) or check_of(name)
 
 
 def found_in_run(db: sqlite3.Connection, name: str) -> str | None:
-    """Return the cause with a name that contains a task id; None if no such run is on record.
+    """Return the cause with the given name, which contains a task id; None if that run is not on record.
 
     A run may refer to any cause of the check by the name that this cause had in another run.
     """

@@ -256,7 +256,7 @@ def ran(archive: Archive, run_numbers: str, tests: Iterable[str]) -> dict[int, s
 
     Args:
         archive: The records.
-        run_numbers: The run numbers, as a JSON list.
+        run_numbers: The row ids of the runs, as a JSON list.
         tests: The tests.
     """
     tests = set(tests)

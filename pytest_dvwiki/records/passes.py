@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from pytest_dvwiki.model import RunRecord
 
 LOOKED_BACK = 50
-"""Number of newest runs in which a test's last pass is looked for, or its failure rate computed."""
+"""Number of newest runs that are searched for a test's last pass, or that count for its failure rate."""
 _RUN = "r.moment, r.task_id, r.branch, r.source_commit || CASE WHEN NOT r.dirty THEN '' ELSE r.changes END"
 """Sort key, id, branch and sources of a run; the sources are NULL if the uncommitted changes are unknown."""
 

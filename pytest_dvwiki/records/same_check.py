@@ -383,7 +383,7 @@ def _reset(db: sqlite3.Connection, fingerprint: str, since: str) -> None:
 
 
 def _runs(db: sqlite3.Connection, fingerprint: str, since: str) -> Iterator[tuple[str, int]]:
-    """Return sort key and number of each run from `since` on that mentions a check, oldest first."""
+    """Return sort key and row id of each run from `since` on that mentions a check, oldest first."""
     speaking = " UNION ".join(
         f"SELECT moment, run FROM {table} WHERE {OF_CHECK} AND moment >= :since" for table in ("occurrences", *_BY_NAME)
     )

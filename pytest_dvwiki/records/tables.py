@@ -341,7 +341,7 @@ def seed_of(test: FailedTest) -> str:
 
 
 def _flaky_causes(test: OtherTest) -> str | None:
-    """Return the causes of a flaky test's failed attempts that had the seed of the passing one; None if unknown."""
+    """Return the causes of a flaky test's failed attempts that had the passing attempt's seed; None if unknown."""
     if not test.attempts:
         return None
     *failed, passed = test.attempts

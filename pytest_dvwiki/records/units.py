@@ -53,7 +53,7 @@ def without_folder(nodeid: str) -> tuple[str, str] | None:
 def with_any_number(nodeid: str) -> tuple[str, str] | None:
     """Return a test with the numbers of its folder masked, because a regression may have a folder for each seed.
 
-    `run1/uart.xml::sends` and `run2/uart.xml::sends` give the same. None is returned for a test without such a folder.
+    `run1/uart.xml::sends` and `run2/uart.xml::sends` give the same result. A test without such a folder gives None.
     """
     kind = without_folder(nodeid)
     if kind is None:

@@ -65,7 +65,7 @@ def with_further(data: bytes, further: Clarification) -> bytes | Refused:
     try:
         text = data.decode()
     except UnicodeDecodeError as error:
-        return Refused(f"it is not UTF-8 (byte {error.start})")
+        return Refused(f"it is not UTF-8 (byte {error.start}); save it as UTF-8")
     if git_conflicts.may_be_in(data):
         return Refused("it has an unresolved merge conflict; resolve it by hand")
     if f": {further.escaped_text} (source: tasks/" in text:

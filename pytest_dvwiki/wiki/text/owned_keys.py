@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 _COLON = re.compile(r"[ \t]*:(?=\s|$)")
-_EXPLICIT = "follows a question mark"
+_EXPLICIT = "follows a question mark; write it as `key: value`"
 _BOM = "\ufeff"
 
 
@@ -165,7 +165,7 @@ def _entries(block: str) -> list[_Entry]:
     Raises:
         UneditableError: The block is not a plain list of keys, or has the same key twice.
     """
-    if block.startswith(_BOM):  # libyaml's offsets would leave the byte order mark out
+    if block.startswith(_BOM):  # libyaml does not count the byte order mark in its offsets
         raise UneditableError("line 2: a byte order mark inside the page; remove it")
     try:
         events = yamlio.events(block)
@@ -176,13 +176,13 @@ def _entries(block: str) -> list[_Entry]:
     if opening is None:
         return []
     if not isinstance(opening, yaml.MappingStartEvent) or opening.flow_style:
-        raise UneditableError("the frontmatter is not a block of keys")
+        raise UneditableError("the frontmatter is not a block of keys; write one `key: value` on each line")
     if sum(isinstance(event, yaml.DocumentStartEvent) for event in events) > 1:
-        raise UneditableError("the frontmatter holds more than one document")
+        raise UneditableError("the frontmatter holds more than one document; remove the lines that separate them")
     entries = [_entry(block, key, stream) for key in stream if not isinstance(key, yaml.MappingEndEvent)]
     twice = [key for key, count in Counter(entry.key for entry in entries).items() if count > 1]
     if twice:
-        raise UneditableError(f"the key {twice[0]} appears twice in the frontmatter")
+        raise UneditableError(f"the key {twice[0]} appears twice in the frontmatter; remove one of the two")
     return entries
 
 
@@ -244,13 +244,13 @@ def _obstacle(text: str, events: list[yaml.Event]) -> str | None:
     """Return why a value cannot be replaced; None if it can."""
     first = events[0]
     if any(getattr(event, "anchor", None) for event in events):
-        return "has an anchor or an alias"
+        return "has an anchor or an alias; write the value itself"
     if getattr(first, "tag", None):
-        return "has a tag"
+        return "has a tag; remove the tag"
     if isinstance(first, yaml.MappingStartEvent):
-        return "is a mapping"
+        return "is a mapping; write a single value"
     if isinstance(first, yaml.SequenceStartEvent) and "#" in text and "\n" in text:
-        return "is a list with a comment inside"
+        return "is a list with a comment inside; move the comment above the key"
     if isinstance(first, yaml.ScalarEvent) and first.style in {"|", ">"}:
         return "is a block of text; write it on one line"
     return None

@@ -164,7 +164,7 @@ def read(data: bytes) -> Page:
     # Line 1 of the block is line 2 of the page.
     value = yamlio.load(f"\n{text[found[0] : found[1]]}", "page")
     if not isinstance(value, dict):
-        raise yamlio.YamlError("page:2: the frontmatter is not a list of keys")
+        raise yamlio.YamlError("page:2: the frontmatter is not a block of keys; write one `key: value` on each line")
     return Page({str(key): item for key, item in value.items()}, text[found[2] :].strip())
 
 
@@ -204,7 +204,7 @@ def edit(
         block = text[start:end] if says(known or {}, wanted) else edit_block(text[start:end], wanted, newline, known)
         body = _edit_regions(text, end, regions, newline)
     except UnicodeDecodeError as error:
-        return Refused(f"it is not UTF-8 (byte {error.start})")
+        return Refused(f"it is not UTF-8 (byte {error.start}); save it as UTF-8")
     except (UneditableError, yamlio.YamlError) as error:
         return Refused(str(error))
     return (bom + text[:start] + block + body).encode()
@@ -320,7 +320,9 @@ def _block(text: str) -> tuple[int, int]:
     """
     parts = _split(text)
     if parts is None:
-        raise UneditableError("it has no frontmatter between two lines of three dashes")
+        raise UneditableError(
+            "it has no frontmatter between two lines of three dashes; restore it, for example from git"
+        )
     return parts[:2]
 
 
@@ -380,7 +382,7 @@ def _places(text: str, body: int = 0) -> dict[str, tuple[int, int]]:
         if kind == "end" and not opened:
             raise _mark_error(text, mark.start(), f"the end mark of {name} has no begin mark before it")
         if kind == "begin" and name in places:
-            raise _mark_error(text, mark.start(), f"the region {name} begins a second time")
+            raise _mark_error(text, mark.start(), f"the region {name} begins a second time", "remove one of the two")
         close = _CLOSE.search(text, mark.end(), following.start() if following else len(text))
         if close is None:
             raise _mark_error(text, mark.start(), f"the {kind} mark of {name} has no closing --> at the end of a line")
@@ -394,6 +396,8 @@ def _places(text: str, body: int = 0) -> dict[str, tuple[int, int]]:
     return places
 
 
-def _mark_error(text: str, place: int, reason: str) -> UneditableError:
-    """Return the error for a wrong mark, with its line."""
-    return UneditableError(f"line {text.count(chr(10), 0, place) + 1}: {reason}")
+def _mark_error(
+    text: str, place: int, reason: str, remedy: str = "restore the mark, for example from git"
+) -> UneditableError:
+    """Return the error for a wrong mark, with its line and a remedy."""
+    return UneditableError(f"line {text.count(chr(10), 0, place) + 1}: {reason}; {remedy}")

@@ -270,7 +270,8 @@ def test_a_page_that_the_tool_cannot_write_is_named_with_its_line(
     assert page.read_text("utf-8").split("\n")[one.line - 1] == f"<!-- dvwiki:begin records of {page.stem}"
     assert main(["build", "--root", str(root)]) == 1
     said = capsys.readouterr()
-    assert said.err == f"left alone: bugs/{page.name}: line {one.line}: the region records has no end mark\n"
+    reason = "the region records has no end mark; restore the mark, for example from git"
+    assert said.err == f"left alone: bugs/{page.name}: line {one.line}: {reason}\n"
     assert said.out == "1 file left alone; everything else agrees with the records\n"
 
 
