@@ -346,8 +346,8 @@ def test_what_is_only_to_be_looked_at_fails_no_check(wiki: Path, capsys: pytest.
     root = str(wiki.parent.parent)
     assert main(["lint", "--root", root, "--depth", "quick"]) == 0
     said = capsys.readouterr().out
-    assert "unseen (warning): open, and last seen 35 days ago; close it" in said
-    assert "unseen (warning): open, and last seen 35 days ago, passes since 2026-11-21; close it" in said
+    assert "unseen (warning): open, and last seen 35 days ago; close the page if" in said
+    assert "unseen (warning): open, and last seen 35 days ago, passes since 2026-11-21; close the page if" in said
     assert main(["lint", "--root", root, "--depth", "quick", "--format", "github"]) == 0
     assert capsys.readouterr().out.startswith("::notice file=")
     assert not report(found(wiki, "unseen", "quick")).human_review_required
