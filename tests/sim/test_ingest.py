@@ -140,6 +140,7 @@ def test_live_capture_ingest_and_the_logs_alone_tell_the_same_causes(project: Pr
         assert project.archive.record.totals["failed"] == live.totals["failed"] == 9
 
 
+@pytest.mark.further_mode
 def test_what_a_run_archived_live_counts_once(project: Project) -> None:
     project.run("test_make.py", env={"LOG_FILES": "1"})
     before = contents(project)
