@@ -157,13 +157,14 @@ def _causes(session: Session, causes: Sequence[Cause], *, verbosity: int, width:
     """Yield the lines of the first causes, grouped by the commits that introduced them."""
     groups = {onset: number for onset, number in Counter(map(_onset, causes)).items() if onset and number > 1}
     causes = _grouped(causes, groups)
+    advised: set[str] = set()
     for cause in causes[:_MOST_CAUSES]:
         yield Line("")
         onset = _onset(cause)
         if onset in groups:
             heading = f"{onset[0]}: {count(groups.pop(onset), 'cause')}, {onset[1]}"
             yield from map(Line, textwrap.wrap(heading, width=width, max_lines=2, placeholder=" …"))
-        yield from _cause(session, cause, verbosity=verbosity, width=width)
+        yield from _cause(session, cause, advised, verbosity=verbosity, width=width)
     if len(causes) > _MOST_CAUSES:
         yield Line("")
         where = f": see {_shown(session, 'index.md')}" if session.archived.problem is None else ""
@@ -202,7 +203,8 @@ def _grouped(causes: Sequence[Cause], groups: Mapping[tuple[str, ...], int]) -> 
     return [causes[at] for at in sorted(range(len(causes)), key=lambda at: (places[at], at))]
 
 
-def _cause(session: Session, cause: Cause, *, verbosity: int, width: int) -> Iterator[Line]:
+def _cause(session: Session, cause: Cause, advised: set[str], *, verbosity: int, width: int) -> Iterator[Line]:
+    """Yield the lines of a cause, and add its advice to `advised`; advice that was given before is left out."""
     occurrence = cause.occurrence
     word = cause.word
     label = f"{word:<10} {occurrence.error_class} / {occurrence.failure_subtype}"
@@ -213,6 +215,10 @@ def _cause(session: Session, cause: Cause, *, verbosity: int, width: int) -> Ite
         yield Line(f"  {origin}")
     yield from _wrapped(_tests(occurrence.tests), width)
     stated = list(session.archived.statements(cause))
+    advice = {text(each, _STYLE) for each in stated if isinstance(each, Advice)}
+    if verbosity <= 0 and advice <= advised:
+        stated = [each for each in stated if not isinstance(each, Advice)]
+    advised |= advice
     for each in stated:
         if isinstance(each, _PAST):
             # The last words say whether the fix is still in place, so there is room for the whole text.

@@ -150,6 +150,13 @@ def test_a_known_cause_shows_since_when_how_often_and_its_fix() -> None:
     assert "  fix    Put `timescale on line 1." in lines
 
 
+@pytest.mark.parametrize(("verbosity", "times"), [(0, 1), (1, 2)])
+def test_advice_that_was_given_for_another_cause_is_not_repeated(verbosity: int, times: int) -> None:
+    other = replace(KNOWN, occurrence=replace(KNOWN.occurrence, fingerprint="000000000001"), name="000000000001")
+    lines = shown(KNOWN, other, verbosity=verbosity)
+    assert [line.startswith("  fix ") for line in lines].count(True) == times
+
+
 def test_a_known_cause_shows_who_works_on_it_and_where() -> None:
     page = PageFacts(path="bugs/RTL_20261121_480127.md", owner="fifo team", links=("https://tracker.example.com/1",))
     assert "  owner fifo team; see https://tracker.example.com/1" in shown(replace(KNOWN, page=page))
