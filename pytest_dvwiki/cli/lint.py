@@ -72,25 +72,25 @@ def run(args: argparse.Namespace) -> int:
     return 0 if all(finding.is_warning for finding in checked.findings) else 1
 
 
-def _text(found: Sequence[Finding], deciles: Sequence[Decile], layout: Layout) -> list[str]:
+def _text(findings: Sequence[Finding], deciles: Sequence[Decile], layout: Layout) -> list[str]:
     from pytest_dvwiki.upkeep.calibration import table  # noqa: PLC0415
 
-    return [*(_findings(found, layout) or ["the wiki is sound"]), *table(deciles)]
+    return [*(_findings(findings, layout) or ["the wiki is sound"]), *table(deciles)]
 
 
-def _findings(found: Sequence[Finding], layout: Layout) -> list[str]:
+def _findings(findings: Sequence[Finding], layout: Layout) -> list[str]:
     lines = [
         f"{_place(finding, layout)}: {finding.kind}{' (warning)' if finding.is_warning else ''}:"
         f" {finding.text}; {finding.remedy}"
-        for finding in found
+        for finding in findings
     ]
-    return [*lines, f"{count(len(found), 'finding')}"] if found else []
+    return [*lines, f"{count(len(findings), 'finding')}"] if findings else []
 
 
-def _json(found: Sequence[Finding], deciles: Sequence[Decile], _: Layout) -> list[str]:
+def _json(findings: Sequence[Finding], deciles: Sequence[Decile], _: Layout) -> list[str]:
     from pytest_dvwiki.upkeep.lint import report  # noqa: PLC0415
 
-    values = to_builtins(report(list(found)))
+    values = to_builtins(report(list(findings)))
     values["calibration"] = [
         {"low": each.low, "high": each.high, "mean": round(each.mean, 3), "causes": each.count, "right": each.right}
         for each in deciles
@@ -98,12 +98,12 @@ def _json(found: Sequence[Finding], deciles: Sequence[Decile], _: Layout) -> lis
     return [json.dumps(values, indent=2)]
 
 
-def _github(found: Sequence[Finding], _: Sequence[Decile], layout: Layout) -> list[str]:
+def _github(findings: Sequence[Finding], _: Sequence[Decile], layout: Layout) -> list[str]:
     return [
         f"::{'notice' if finding.is_warning else 'warning'} file={_escaped(_file(finding, layout), ':,')}"
         f"{f',line={finding.line}' if finding.line else ''}"
         f",title=dvwiki {finding.kind}::{_escaped(f'{finding.text}; {finding.remedy}')}"
-        for finding in found
+        for finding in findings
     ]
 
 

@@ -115,10 +115,10 @@ def _folder(folder: Path) -> Path:
     return folder.resolve()
 
 
-def _named(found: Iterable[Settings]) -> Iterable[tuple[str, Settings]]:
+def _named(projects: Iterable[Settings]) -> Iterable[tuple[str, Settings]]:
     """Yield the projects with unique names for clients: the folder's name, with a number if it is already used."""
     taken: set[str] = set()
-    for settings in found:
+    for settings in projects:
         name = base = settings.layout.root.name or "project"
         number = 1
         while name in taken:

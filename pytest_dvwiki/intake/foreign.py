@@ -133,7 +133,7 @@ def read_wiki(folder: Path, config: WikiConfig) -> tuple[list[ForeignPage], list
     return found, problems
 
 
-def take_over(found: Sequence[ForeignPage], layout: Layout) -> tuple[int, list[str]]:
+def take_over(foreign_pages: Sequence[ForeignPage], layout: Layout) -> tuple[int, list[str]]:
     """Write the records and the text of another wiki; existing records and existing pages' text are kept.
 
     Returns:
@@ -143,14 +143,19 @@ def take_over(found: Sequence[ForeignPage], layout: Layout) -> tuple[int, list[s
         WikiError: The wiki could not be written.
     """
     with WikiHistory(layout) as history:
-        known = {record.task_id for page in found for record in page.records if history.archive.record(record.task_id)}
+        known = {
+            record.task_id
+            for page in foreign_pages
+            for record in page.records
+            if history.archive.record(record.task_id)
+        }
         here = {page.path for category in FOLDERS for page in history.page_cache.all(category)}
-    new = [record for page in found for record in page.records if record.task_id not in known]
+    new = [record for page in foreign_pages for record in page.records if record.task_id not in known]
     for record in new:
         write_record_alone(layout, record)
     build(layout)
     problems = []
-    for page in found:
+    for page in foreign_pages:
         path = page.page or _page_of(layout, page.cause)
         if path and path not in here:
             problem = change_page(layout, path, _text_of(page), log_text=f"{path}: text of {page.path} imported")

@@ -159,9 +159,9 @@ def _exported(layout: Layout) -> Iterator[tuple[str, Iterator[_Exported]]]:
         yield category, _read(layout, of_category, written)
 
 
-def _read(layout: Layout, found: Iterable[PageSummary], written: dict[str, str]) -> Iterator[_Exported]:
+def _read(layout: Layout, listed: Iterable[PageSummary], unaccepted_addresses: dict[str, str]) -> Iterator[_Exported]:
     """Yield the pages that can be read."""
-    for page in found:
+    for page in listed:
         try:
             data = outside.read(layout.wiki, page.path)
             body = clean(pages.without_marks(pages.read(data).body))
@@ -169,7 +169,7 @@ def _read(layout: Layout, found: Iterable[PageSummary], written: dict[str, str])
             continue
         texts = (plain(pages.section(data, heading)).strip() for heading in _SUMMARIES)
         first = next((text for text in texts if text not in {"", UNWRITTEN}), "").removeprefix("- ").partition("\n")[0]
-        is_draft = is_marked(body) or is_unaccepted(page.path.removesuffix(".md"), written)
+        is_draft = is_marked(body) or is_unaccepted(page.path.removesuffix(".md"), unaccepted_addresses)
         yield _Exported(page, body, one_line(clean(first), _LONGEST), is_draft)
 
 

@@ -26,22 +26,22 @@ _MOST_PAGES = 3
 _MOST_WAIVERS = 3
 
 
-def render(found: Attention, *, width: int) -> Iterator[str]:
+def render(attention: Attention, *, width: int) -> Iterator[str]:
     """Yield up to 24 lines about runs, causes that failed or passed again, open causes, and expiring waivers.
 
     Args:
-        found: The causes and waivers that need attention.
+        attention: The causes and waivers that need attention.
         width: Columns of the terminal.
     """
-    for line in _lines(found):
+    for line in _lines(attention):
         yield textwrap.shorten(line, width, placeholder=" …") if not line.startswith(" ") else shortened(line, width)
 
 
-def _lines(found: Attention) -> Iterator[str]:
-    yield from (f"{each}." for each in newest(found))
-    news = f"{count(found.runs, 'run')} since {found.since}; causes: {found.headline or 'no news'}"
-    yield f"{news}; {count(len(found.open), 'bug page')} open."
-    failing, passing = found.of(*_FAILING), found.of(*_PASSING)
+def _lines(attention: Attention) -> Iterator[str]:
+    yield from (f"{each}." for each in newest(attention))
+    news = f"{count(attention.runs, 'run')} since {attention.since}; causes: {attention.headline or 'no news'}"
+    yield f"{news}; {count(len(attention.open), 'bug page')} open."
+    failing, passing = attention.of(*_FAILING), attention.of(*_PASSING)
     for each in failing[:_MOST_CAUSES]:
         yield f"{_cause(each)}: {names(each.lookers)}"
         yield f"  {'':<10} {each.title}"
@@ -49,15 +49,15 @@ def _lines(found: Attention) -> Iterator[str]:
     more = max(0, len(failing) - _MOST_CAUSES) + max(0, len(passing) - _MOST_FIXED)
     if more:
         yield f"  and {more} more: dvwiki report --summary"
-    named = {each.cause.page.path for each in found.news if each.cause.page is not None}
-    rest = [page for page in found.open if page.path not in named]
+    named = {each.cause.page.path for each in attention.news if each.cause.page is not None}
+    rest = [page for page in attention.open if page.path not in named]
     for page in rest[:_MOST_PAGES]:
         yield f"  {'OPEN':<10} {page.name}, last seen {page.text('last_updated')}: {plain(page.title)}"
     if len(rest) > _MOST_PAGES:
         yield f"  and {count(len(rest) - _MOST_PAGES, 'more open page')}"
-    if not (found.expiring or found.expired):
+    if not (attention.expiring or attention.expired):
         yield "No waiver expires within a week."
-    waivers = [("expired", each) for each in found.expired] + [("expires", each) for each in found.expiring]
+    waivers = [("expired", each) for each in attention.expired] + [("expires", each) for each in attention.expiring]
     for word, waiver in waivers[:_MOST_WAIVERS]:
         yield f"  {word:<10} {waiver_text(waiver)}"
     if len(waivers) > _MOST_WAIVERS:
@@ -69,16 +69,16 @@ def _cause(item: AttentionItem) -> str:
     return f"  {item.word:<10} {item.extent}, {page}"
 
 
-def newest(found: Attention) -> Iterator[str]:
+def newest(attention: Attention) -> Iterator[str]:
     """Yield lines about the newest run and about the previous run of the same name."""
-    record = found.newest
+    record = attention.newest
     if record is None:
         yield "No run is on record"
         return
     name = overview.name_of(record.task_id)
     yield f"The newest run, {name}, {record.finished[:10]} {record.finished[11:16]} UTC: {totals(record.totals)}"
-    if found.before is not None:
-        yield f"The previous run of that name: {totals(found.before)}"
+    if attention.before is not None:
+        yield f"The previous run of that name: {totals(attention.before)}"
 
 
 def totals(of: Totals) -> str:

@@ -30,39 +30,39 @@ _SECTIONS: tuple[tuple[str, tuple[Word, ...]], ...] = (
 _STYLE = Style(name=code, quote=lambda words: escape(one_line(words)), link=lambda page: code(page_name(page)))
 
 
-def headline(found: Attention) -> str:
+def headline(attention: Attention) -> str:
     """Return a line about the newest run and the number of new, regressed and fixed causes."""
-    news = f"{count(found.runs, 'run')} since {found.since}, causes: {found.headline or 'no news'}"
-    return ". ".join([*newest(found), f"{news}; {count(len(found.open), 'bug page')} open."])
+    news = f"{count(attention.runs, 'run')} since {attention.since}, causes: {attention.headline or 'no news'}"
+    return ". ".join([*newest(attention), f"{news}; {count(len(attention.open), 'bug page')} open."])
 
 
-def sections(found: Attention) -> Iterator[tuple[str, list[AttentionItem]]]:
+def sections(attention: Attention) -> Iterator[tuple[str, list[AttentionItem]]]:
     """Yield the headings of the summary with their causes; empty headings are left out."""
     for heading, words in _SECTIONS:
-        items = found.of(*words)
+        items = attention.of(*words)
         if items:
             yield f"{heading} ({len(items)})", items
 
 
-def notes(found: Attention) -> list[str]:
+def notes(attention: Attention) -> list[str]:
     """Return a line for each expiring or expired waiver, and for each invalid entry of the waiver file."""
     return [
-        *(f"{waiver_text(each)}" for each in found.expiring),
-        *(f"expired and no longer in effect: {waiver_text(each)}" for each in found.expired),
-        *found.problems,
+        *(f"{waiver_text(each)}" for each in attention.expiring),
+        *(f"expired and no longer in effect: {waiver_text(each)}" for each in attention.expired),
+        *attention.problems,
     ]
 
 
-def markdown(found: Attention) -> str:
+def markdown(attention: Attention) -> str:
     """Return the summary as Markdown."""
-    lines = [f"# Regression on {found.day}", "", escape(headline(found))]
-    for heading, items in sections(found):
+    lines = [f"# Regression on {attention.day}", "", escape(headline(attention))]
+    for heading, items in sections(attention):
         lines += ["", f"## {heading}", ""]
         for each in items[:MOST]:
             lines += _item(each)
         if len(items) > MOST:
             lines.append(f"- and {len(items) - MOST} more")
-    waivers = notes(found)
+    waivers = notes(attention)
     if waivers:
         lines += ["", "## Waivers", "", *(f"- {escape(one_line(each))}" for each in waivers)]
     return "\n".join(lines) + "\n"
@@ -79,7 +79,7 @@ def _item(item: AttentionItem) -> list[str]:
     ]
 
 
-def html(found: Attention) -> str:
+def html(attention: Attention) -> str:
     """Return the summary as HTML for mail: tables with inline styles, without scripts or external resources.
 
     Raises:
@@ -89,10 +89,10 @@ def html(found: Attention) -> str:
         environment()
         .get_template("summary.html")
         .render(
-            found=found,
-            headline=headline(found),
-            sections=list(sections(found)),
-            notes=notes(found),
+            found=attention,
+            headline=headline(attention),
+            sections=list(sections(attention)),
+            notes=notes(attention),
             most=MOST,
             style=PLAIN._replace(link=page_name),
             shown=shown,

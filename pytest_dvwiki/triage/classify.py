@@ -177,11 +177,11 @@ class Classifier:
             found = self._find(failure)
         return self._as_decided(found) if isinstance(found, Verdict) else self._named(failure, found)
 
-    def _as_decided(self, given: Verdict) -> Verdict:
-        return origins.as_decided(given, self._history.cause(given.fingerprint) if self._history else None)
+    def _as_decided(self, verdict: Verdict) -> Verdict:
+        return origins.as_decided(verdict, self._history.cause(verdict.fingerprint) if self._history else None)
 
-    def _named(self, failure: Failure, found: FirstCause) -> Verdict:
-        verdict, choice = self.verdict_of(found), found.choice
+    def _named(self, failure: Failure, first_cause: FirstCause) -> Verdict:
+        verdict, choice = self.verdict_of(first_cause), first_cause.choice
         # The frame is of the exception that ended the test; a report that names its own location does not get it.
         is_elsewhere = choice is not None and not choice.candidate.exception and verdict.place is not None
         return replace(verdict, follower=not failure.started, frame=None if is_elsewhere else failure.frame)

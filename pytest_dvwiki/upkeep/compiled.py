@@ -90,7 +90,7 @@ def reject(layout: Layout, proposal: Proposal, by: str) -> None:
             build.change_page(layout, f"{address}.md", decide, log_text=f"{proposal.target} rejected by {by}")
 
 
-def _accepted(present: list[Lesson], lesson_id: str, given: list[Lesson]) -> list[Lesson]:
+def _accepted(present: list[Lesson], lesson_id: str, accepted: list[Lesson]) -> list[Lesson]:
     """Return the lessons of a page, with one of them replaced by the accepted text.
 
     Raises:
@@ -98,7 +98,7 @@ def _accepted(present: list[Lesson], lesson_id: str, given: list[Lesson]) -> lis
     """
     if all(each.id != lesson_id for each in present):
         raise ReviewError(f"there is no lesson {lesson_id} any more; reject the proposal")
-    words = given[0] if given else next(each for each in present if each.id == lesson_id)
+    words = accepted[0] if accepted else next(each for each in present if each.id == lesson_id)
     shown = {lesson_id: replace(words, id=lesson_id)}
     return [
         replace(each, unreviewed="", title=shown[each.id].title, text=shown[each.id].text) if each.id in shown else each

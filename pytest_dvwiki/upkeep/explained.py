@@ -25,12 +25,12 @@ _CAUSES: dict[Kind, frozenset[Kind]] = {
 """Maps each kind of finding to the kinds that explain it if they are found in the same file."""
 
 
-def without_explained(found: Collection[Finding]) -> list[Finding]:
+def without_explained(findings: Collection[Finding]) -> list[Finding]:
     """Return the findings that are not explained by another finding; fixing these also removes the explained ones."""
     kinds_in: dict[str, set[Kind]] = {}
-    for finding in found:
+    for finding in findings:
         kinds_in.setdefault(_place(finding), set()).add(finding.kind)
-    is_listed = not any(finding.kind in {"orphan", "missing"} for finding in found)
+    is_listed = not any(finding.kind in {"orphan", "missing"} for finding in findings)
 
     def is_explained(finding: Finding) -> bool:
         """Return whether another finding explains this one."""
@@ -41,7 +41,7 @@ def without_explained(found: Collection[Finding]) -> list[Finding]:
             return not kinds.isdisjoint({"conflict", "outdated"})
         return not kinds.isdisjoint(_CAUSES.get(finding.kind, ()))
 
-    return [finding for finding in found if not is_explained(finding)]
+    return [finding for finding in findings if not is_explained(finding)]
 
 
 def _place(finding: Finding) -> str:

@@ -195,9 +195,9 @@ class Data:
         """Return the open causes whose tests still fail, the most recently seen first."""
         return [each for each in self.causes if each.is_open]
 
-    def open_besides(self, found: Attention) -> list[Known]:
-        """Return the open causes that `found.news` does not list."""
-        shown = {known.name for item in found.news if (known := self.known_of(item.cause)) is not None}
+    def open_besides(self, attention: Attention) -> list[Known]:
+        """Return the open causes that `attention.news` does not list."""
+        shown = {known.name for item in attention.news if (known := self.known_of(item.cause)) is not None}
         return [each for each in self.open if each.name not in shown]
 
     @property
