@@ -72,9 +72,7 @@ def choose_in_wrapped(lines: Sequence[tuple[int, str]], matcher: Matcher, choice
         return choice
     named = choice is not None and choice.candidate.pattern.failure_subtype not in _NAMELESS
     joined = list(_join(lines, width))
-    # Below a warning may be anything; only other lines that end at the column show that the text was wrapped.
-    breaks = any(line.last - line.first > (_warning().match(line.text.lstrip()) is not None) for line in joined)
-    in_warning = _is_of_warning(choice, joined, matcher, is_wrapped=breaks)
+    in_warning = _is_of_warning(choice, joined, matcher)
     if (named and not in_warning) or len(joined) == len(lines):
         return choice
     again = _choose(joined, matcher, f"that were broken at column {width}")
@@ -83,21 +81,13 @@ def choose_in_wrapped(lines: Sequence[tuple[int, str]], matcher: Matcher, choice
     return again if again is not None and again.candidate.pattern.failure_subtype not in _NAMELESS else choice
 
 
-def _is_of_warning(
-    choice: Choice | None, joined: Sequence[_Joined], matcher: Matcher, *, is_wrapped: bool = True
-) -> bool:
-    """Return whether the chosen message is the continuation of a wrapped warning, and no message of its own.
-
-    Args:
-        choice: The chosen message.
-        joined: The joined lines.
-        matcher: The patterns.
-        is_wrapped: Whether other lines show that the text was wrapped.
-    """
-    if choice is None or not any(
-        line.first < choice.candidate.line <= line.last and _warning().match(line.text.lstrip()) for line in joined
-    ):
+def _is_of_warning(choice: Choice | None, joined: Sequence[_Joined], matcher: Matcher) -> bool:
+    """Return whether the chosen message is the continuation of a wrapped warning, and no message of its own."""
+    warnings = [line for line in joined if _warning().match(line.text.lstrip())]
+    if choice is None or not any(line.first < choice.candidate.line <= line.last for line in warnings):
         return False
+    # Below a warning may be anything; only other lines that end at the column show that the text was wrapped.
+    is_wrapped = any(line.last - line.first > (line in warnings) for line in joined)
     candidate = choice.candidate
     if candidate.pattern.error_class == _OF_TOOL:
         return False  # a shell or system reports it, on a line of its own

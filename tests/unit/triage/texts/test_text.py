@@ -542,3 +542,26 @@ def test_a_sum_is_not_taken_for_its_cause(classifier: TextClassifier, text: str,
     verdict = classifier.classify_text(text)
     assert verdict is not None
     assert verdict.line == line
+
+
+@pytest.mark.parametrize(
+    ("text", "fix"),
+    [
+        ("dlopen failed", "Install the library or "),
+        ("./simv: symbol lookup error: ./libdpi.so: undefined symbol: dpi_read", "Rebuild the library and "),
+        ("Makefile.inc:54: /makefiles/Makefile.paths: No such file or directory", "Include `$(shell cocotb-config "),
+        ("AttributeError: 'LogicArrayObject' object has no attribute 'binstr'", "Install the version of cocotb, "),
+        ("top.sv:5:36: error: reading a net during initialization unsupported", "Rewrite it in the subset "),
+    ],
+)
+def test_a_hint_fits_what_the_message_names(classifier: TextClassifier, text: str, fix: str) -> None:
+    verdict = classifier.classify_text(text)
+    assert verdict is not None
+    assert verdict.fix is not None
+    assert verdict.fix.startswith(fix)
+
+
+def test_a_type_that_a_tool_lacks_is_no_fault_of_the_design(classifier: TextClassifier) -> None:
+    verdict = classifier.classify_text("Error E04: Could not resolve type: 'Verilated.Accelerator'.\nAt top.repl:24:7:")
+    assert verdict is not None
+    assert verdict.origin.type == "UNKNOWN"

@@ -78,13 +78,21 @@ def test_the_rest_of_a_warning_is_no_failure(classifier: TextClassifier) -> None
         "FAIL at time 30",
         "TEST FAILED",
         "timeout after 1000 cycles",
+        "count found = 3, exp_count = 4",
     ],
 )
-@pytest.mark.parametrize("times", [1, 2])
+@pytest.mark.parametrize(
+    ("warning", "times"),
+    [
+        ("Warning: file 'weights.vmh' for memory 'mem' has a gap at addresses 17 to 1023.", 1),
+        ("Warning: file 'weights.vmh' for memory 'mem' has a gap at addresses 17 to 1023.", 2),
+        ("Warning: the memory 'mem' has a gap in file 'weights.vmh' below the first public", 1),
+    ],
+    ids=["a sentence", "twice", "as wide as a terminal"],
+)
 def test_what_stands_below_a_long_warning_is_no_rest_of_it(
-    classifier: TextClassifier, failure: str, times: int
+    classifier: TextClassifier, failure: str, warning: str, times: int
 ) -> None:
-    warning = "Warning: file 'weights.vmh' for memory 'mem' has a gap at addresses 17 to 1023."
     alone = classifier.classify_text(failure)
     below = classifier.classify_text("\n".join([warning, failure] * times))
     assert alone is not None
