@@ -121,7 +121,7 @@ def _bare(nodeid: str) -> str | None:
         return nodeid
     masked = redact_id(nodeid)
     at, found = masked.find("["), _MASKED.search(masked)
-    # The mask itself has brackets: where it comes first, a part of the name before the parameters is masked.
+    # The mask itself has brackets: if the first bracket is a mask's, the secret is in front of the parameters.
     return None if found is None or found.start() <= at or at < 0 else masked[:at]
 
 

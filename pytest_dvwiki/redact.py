@@ -59,7 +59,10 @@ def clean(text: str) -> str:
 
 
 def two_ends(text: str, most: int) -> str:
-    """Return a string; if it is longer than `most` characters, its first and last `most // 2`, with ` … ` between."""
+    """Return a string, or only its two ends with ` … ` between them if it is longer than `most` characters.
+
+    Each end has half of `most` characters.
+    """
     return text if len(text) <= most else f"{text[: most // 2]} … {text[-(most // 2) :]}"
 
 
@@ -118,7 +121,7 @@ def _masked(text: str, rule: secret_rules.SecretRule, mask: Callable[[str], str]
     shown: list[str] = []
     end = 0
     for first, last in rule.parts(text):
-        # A mask already in the text stays, with its hash.
+        # A mask that is already in the text is kept, because it may contain a hash.
         if first >= end and not text.startswith(_OPENED, first):
             shown += (text[end:first], mask(text[first:last]))
             end = last

@@ -267,7 +267,7 @@ class _Compared:
         return behind < len(starts) and (line_end < 0 or ends[behind] <= line_end)
 
 
-# Values after names
+# Values that follow a name, as in `password=…`
 
 
 def _named(names: Sequence[str]) -> re.Pattern[str]:

@@ -83,7 +83,7 @@ def may_be_one(run: SourceRun, other: RunId, commit: str | None) -> bool:
     return next((mine == theirs for mine, theirs in pairs if mine and theirs), True)
 
 
-def names_itself(artefact: Artefact) -> bool:
+def identifies_run(artefact: Artefact) -> bool:
     """Return whether an artefact contains the start time or an id of its run, which makes its content unique."""
     if artefact.kind == "results":
         try:
@@ -119,7 +119,10 @@ def _job(environment: Mapping[str, str]) -> str | None:
 
 
 def _clean(text: str | None) -> str | None:
-    """Return an id without secrets, or None if it is empty. A hash keeps ids different that are masked or truncated."""
+    """Return an id without secrets, or None if it is empty.
+
+    A hash is appended to an id that is masked or truncated, so that different ids stay different.
+    """
     if not text or not text.strip():
         return None
     shown = redact(text.strip())[:_LONGEST]

@@ -307,7 +307,7 @@ class _Ingest:
             logs=logs,
             root=self._settings.layout.root,
             interest=self._services.interest,
-            names=self._class_of,
+            class_of=self._class_of,
             known=known,
             builds=Builds(places_of(self._settings.layout, None)[0].builds),
             seen=[file.path for file in files if file.sha256 in found],

@@ -63,8 +63,8 @@ class KnownFiles:
 
     def _runs(self, file: Artefact, on_record: Mapping[str, list[SourceRun]]) -> list[str]:
         """Return the task ids of the archived runs that a file came from."""
-        from pytest_dvwiki.capture.run_ids import may_be_one, names_itself  # noqa: PLC0415
+        from pytest_dvwiki.capture.run_ids import identifies_run, may_be_one  # noqa: PLC0415
 
         runs = on_record.get(file.sha256, [])
         own = [run for run in runs if run.written or may_be_one(run, self._run_id, self._commit)]
-        return [run.task_id for run in (runs if runs and not own and names_itself(file) else own)]
+        return [run.task_id for run in (runs if runs and not own and identifies_run(file) else own)]

@@ -90,12 +90,12 @@ class ProcessContext:
         self.guard = guard
         self.interest: Interest = _LateInterest(self)
         self.sent: Mapping[str, Any] = getattr(config, "workerinput", {}).get("dvwiki", {})
-        """Data sent by the main process to an xdist worker."""
-        self._began_with = dict(os.environ)  # tests may change it
+        """Data sent by the main process to an xdist worker; empty in the main process."""
+        self._began_with = dict(os.environ)  # tests may change the environment
 
     @property
     def masks(self) -> Masks:
-        """Return the masks of plugins. A conftest.py can still add masks during collection."""
+        """Return the masks of plugins, looked up anew each time: a conftest.py can add masks during collection."""
         self._register_extensions()
         implementations = self.config.hook.pytest_dvwiki_redact.get_hookimpls()
         if not implementations:  # the usual case, checked first: each failure reads this
@@ -143,7 +143,7 @@ class ProcessContext:
 
 
 class _LateInterest:
-    """Selects the lines to keep by the patterns, which are loaded only for a log too long to keep completely."""
+    """Selects the lines of a log to keep, by the patterns. These are loaded only for a log too long to keep whole."""
 
     def __init__(self, context: ProcessContext) -> None:
         self._context = context

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 
 class Archivist:
-    """Builds runs and passes them to the pipeline.
+    """Makes a `Run` of the session, and of each killed run, and passes it to the pipeline.
 
     Args:
         context: The objects shared by the roles of this process.
@@ -77,7 +77,7 @@ class Archivist:
             task_id=self._task_id,
             started=utc(started),
             finished=utc(time.time()),
-            failures=self._of_kind(failures),
+            failures=self._with_ip_types(failures),
             results=results,
             collected=tuple(sorted(ledger.collected)),
             simulators=ledger.simulators,
@@ -97,7 +97,7 @@ class Archivist:
         return archived
 
     def _written(self, ledger: Ledger, started: float) -> Iterator[SourceRow]:
-        """Yield the results files and the JUnit XML written by this run, so that `dvwiki ingest` skips them."""
+        """Yield the results files, logs and JUnit XML by which `dvwiki ingest` recognises this run, and skips them."""
         written = dict(ledger.sources)
         path = path_of(self._config, "xmlpath")
         if path is not None:
@@ -134,7 +134,7 @@ class Archivist:
         if archived.written:
             self._guard.note(f"archived what a killed run left behind: {orphan.task_id}")
 
-    def _of_kind(self, failures: Sequence[Failure]) -> tuple[Failure, ...]:
+    def _with_ip_types(self, failures: Sequence[Failure]) -> tuple[Failure, ...]:
         return tuple(pipeline.with_ip_type(failure, self._settings) for failure in failures)
 
 

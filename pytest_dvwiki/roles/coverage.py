@@ -66,7 +66,10 @@ class SessionCoverage:
         """
         reports = self.written()
         if self._globs and not reports and not self._states():
-            notes.append(f"no coverage report was read: no file matches {' '.join(self._globs)} in {self._root}")
+            notes.append(
+                f"no coverage report was read: no file matches {' '.join(self._globs)} in {self._root};"
+                " correct the globs of --dvwiki-coverage"
+            )
         from pytest_dvwiki.capture.files.coverage import read_reports  # noqa: PLC0415  # loaded only with reports
 
         coverage = read_reports(reports)

@@ -125,7 +125,10 @@ class EvidenceReader:
             reports.attach(report, reports.masked(evidence, self._context.masks))
 
     def read_attempt(self, report: pytest.TestReport, running: Running) -> None:
-        """Attach the evidence of an attempt to its report; pytest-retry reuses the first report for the last one."""
+        """Attach the evidence of an attempt to its report.
+
+        pytest-retry reports the last attempt by the report of the first one.
+        """
         attempt = copy(report)
         vars(attempt).pop(EVIDENCE, None)
         attempt.outcome = report.outcome if report.outcome in OUTCOMES else "failed"

@@ -1,8 +1,8 @@
 """Fixtures that failed, for example because a build failed or a tool was not found.
 
-pytest raises the exception of a fixture again for all tests that need it, without running the fixture. After
-SystemExit, as of a cocotb-test build, it fails with an assertion of its own instead. So the evidence of the first
-failure is reused for the later tests.
+pytest raises the exception of a fixture again for all tests that need the fixture, without running it. After
+SystemExit, as from a build of cocotb-test, pytest fails with an assertion of its own instead. So the evidence of the
+first failure is reused for the later tests.
 """
 
 from __future__ import annotations
@@ -27,24 +27,24 @@ class BrokenFixtures:
         self._errors: WeakKeyDictionary[pytest.FixtureDef[Any], BaseException] = WeakKeyDictionary()
 
     def failures_of(
-        self, item: pytest.Item, error: pytest.ExceptionInfo[BaseException] | None, found: tuple[Failure, ...]
+        self, item: pytest.Item, error: pytest.ExceptionInfo[BaseException] | None, own: tuple[Failure, ...]
     ) -> tuple[Failure, ...]:
         """Return the failures of a setup: its own, or those of a fixture that failed in an earlier test.
 
         Args:
             item: The test.
             error: Exception that ended the setup.
-            found: Failures of simulations run by the setup itself.
+            own: Failures of simulations run by the setup itself.
         """
         if error is None:
-            return found
+            return own
         definitions = list(_definitions(error))
-        if found:
-            self._failures.update(dict.fromkeys(definitions, found))
+        if own:
+            self._failures.update(dict.fromkeys(definitions, own))
             self._errors.update(dict.fromkeys(definitions, error.value))
-            return found
+            return own
         if not (definitions and isinstance(error.value, AssertionError) and _is_raised_by_pytest(error)):
-            return found
+            return own
         known = self._failures.get(definitions[-1], ())
         return tuple(replace(failure, nodeid=item.nodeid) for failure in known)
 
@@ -56,7 +56,7 @@ class BrokenFixtures:
     def completed(
         self, error: pytest.ExceptionInfo[BaseException] | None, failures: tuple[Failure, ...]
     ) -> tuple[Failure, ...]:
-        """Return the failures of a setup that got an earlier test's exception, with the simulator of that test."""
+        """Return the failures of a setup; if it got an earlier test's exception, with the simulator of that test."""
         of_error = (each for each in _definitions(error) if self._errors.get(each) is error.value) if error else ()
         definition = next(iter(of_error), None)
         if definition is None:

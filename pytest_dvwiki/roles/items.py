@@ -155,7 +155,7 @@ class ItemRole:
 
     @pytest.hookimpl(wrapper=True, trylast=True)
     def pytest_runtest_setup(self) -> Generator[None]:
-        """Wrap the setup innermost, to restore the descriptors before pytest reads its captured output."""
+        """Spool the output of a setup. Innermost, so that pytest reads its captured output after the spool ends."""
         running = self._running
         if running is not None:
             if running.stdout is None:
@@ -170,7 +170,7 @@ class ItemRole:
 
     @pytest.hookimpl(wrapper=True, trylast=True)
     def pytest_runtest_call(self) -> Generator[None]:
-        """Wrap the call or the teardown innermost."""
+        """Spool the output of a call or a teardown. Innermost, as for the setup."""
         try:
             self._begin_phase()
             return (yield)
@@ -235,7 +235,7 @@ class ItemRole:
         )
 
     def _note_setup(self, children: Children, child: Child, *, runs: bool) -> None:
-        """Record what a tool builds or runs, while the defining files exist."""
+        """Record what a tool builds or runs, while the file lists and scripts in its command line exist."""
         from pytest_dvwiki.capture.processes.toolcalls import read_call  # noqa: PLC0415  # loaded only for simulations
 
         with self._guard("reading a tool's command line"):
@@ -247,7 +247,7 @@ class ItemRole:
         if (
             not self._context.settings.tee
             or self._spool_failed
-            or not running.is_spooled
+            or not running.may_be_spooled
             or running.stdout != place_of(1)
         ):
             return

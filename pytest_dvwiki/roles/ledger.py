@@ -86,7 +86,7 @@ class Ledger:
         self._tests: dict[str, _Test] = {}
         self._simulators: dict[Simulator, None] = {}
         self.sources: dict[str, str] = {}
-        """Maps the name of each results file written by a simulation to the hash of its last content."""
+        """Maps the displayed name of each file in `Evidence.sources` to the hash of the file's last content."""
         self._failed_reports: list[tuple[str, str | None, tuple[Failure, ...]]] = []
         """Node id, phase and failures of each failed report."""
         self._runners: dict[str, dict[str, None]] = {}
@@ -100,7 +100,7 @@ class Ledger:
         Returns:
             The failures of the report.
         """
-        nodeid = report.nodeid  # pytest builds it at each access
+        nodeid = report.nodeid  # pytest builds the node id at each access
         test = self._tests.get(nodeid)
         if test is None:  # not `setdefault`, which would create an unused `_Test` for most reports
             test = self._tests[nodeid] = _Test()
@@ -112,7 +112,7 @@ class Ledger:
         return self._add(nodeid, test, report)
 
     def _add(self, nodeid: str, test: _Test, report: pytest.TestReport) -> tuple[Failure, ...]:
-        """Add a report of anything but a pass; the modules for it are loaded at first use."""
+        """Add a report that is not a plain pass. The modules that this needs are loaded at first use."""
         from pytest_dvwiki.roles.reports import attached  # noqa: PLC0415
 
         evidence = attached(report)
@@ -231,7 +231,7 @@ class Ledger:
         return len(self._failed_reports)
 
     def unsettled(self) -> list[str]:
-        """Return the tests with a failed report whose failure is not among the final ones of the session."""
+        """Return the tests with a failed report whose failures are not all among the session's final failures."""
         failures = self.settle()[0]
         settled, failing = set(map(_key, failures)), {failure.nodeid for failure in failures}
         return [
@@ -246,7 +246,7 @@ class Ledger:
 
     @property
     def simulators(self) -> tuple[Simulator, ...]:
-        """Return the session's simulators by name, without a version only if no report gives one."""
+        """Return the session's simulators, sorted by name; a simulator has no version only if no report gives one."""
         versioned = {simulator.name for simulator in self._simulators if simulator.version is not None}
         known = (each for each in self._simulators if each.version is not None or each.name not in versioned)
         return tuple(sorted(known, key=lambda simulator: (simulator.name, simulator.version or "")))
@@ -310,7 +310,7 @@ class Ledger:
         )
 
     def _with_simulator(self, test: _Test) -> Iterator[Failure]:
-        """Yield the failures of a test. If it ran inside a simulator, they get the simulator of its runner."""
+        """Yield the failures of a test, with the simulator of its runner if the test ran inside a simulator."""
         runner = self._runner_of(test)
         # A module that could not be collected fails the runner that would have run its tests, too.
         collected = [failure for failure in test.failures if failure.phase == "collect"]
@@ -343,7 +343,7 @@ class Ledger:
             yield replace(result, outcome="flaky", earlier=failed_before) if failed_before else result
         from pytest_dvwiki.model import Result  # noqa: PLC0415  # needed only to archive a session
 
-        # A build that failed, or a failure of the item's own, is not a test inside a simulator.
+        # The item has a result of its own if its build or the item itself failed: neither is a test in a simulator.
         named = {result.nodeid for result in test.inner}
         failed = {failure.nodeid for failure in test.failures} | earlier.keys()
         if (len(test.inner) == len(hidden) or failed - named) and test.outcome is not None:

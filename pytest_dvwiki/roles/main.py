@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from pytest_dvwiki.roles.outputs import Outputs
     from pytest_dvwiki.upkeep.routine import SessionCheck
 
-_OF_PLUGINS = ("xmlpath", "htmlpath", "allure_report_dir")
+_TEST_REPORT_OPTIONS = ("xmlpath", "htmlpath", "allure_report_dir")
 """Options for a report file with an entry for each test."""
 
 
@@ -72,7 +72,7 @@ class MainRole:
         self._is_finished = False
         self._outputs: Outputs | None = None
         is_github = settings.github and os.environ.get("GITHUB_ACTIONS") == "true"
-        shows_tests = any(config.getoption(name, None) for name in _OF_PLUGINS)
+        shows_tests = any(config.getoption(name, None) for name in _TEST_REPORT_OPTIONS)
         if is_github or shows_tests or any(getattr(settings, name) for name in OUTPUT_FILES):
             from pytest_dvwiki.roles.outputs import Outputs  # noqa: PLC0415  # loaded only where a tool reads one
 
@@ -252,7 +252,7 @@ class MainRole:
         """Return the bins from the tests' coverage reports; None if there are none."""
         if self._coverage is not None:
             with self._guard("reading coverage reports"):
-                # A named run is a regression of its own, whichever tests it selects.
+                # A named run is a regression of its own, even if it selects tests.
                 arguments = () if self._settings.task else self._words
                 return self._coverage.read(self._guard.notes, arguments=arguments, is_complete=is_complete)
         return None

@@ -103,7 +103,8 @@ class Outputs:
         """Return the archived causes of the tests with a fingerprint in their reports.
 
         The report of a runner of cocotb's own plugin may have a fingerprint that is later replaced by those of its
-        tests. If the check has several causes, the fingerprint does not say with which of them a test failed.
+        tests. If the check has several causes, the result is empty: the fingerprint does not say with which of them a
+        test failed.
         """
         exact = self._of_check(fingerprint)
         if len(exact) > 1:
@@ -122,7 +123,7 @@ class Outputs:
     def pytest_html_results_summary(self, prefix: list[str], session: pytest.Session) -> None:
         """Add the causes above the table of tests.
 
-        The session is archived here, since pytest-html writes its file before that would happen otherwise.
+        The session is archived here, because pytest-html writes its file before the plugin would archive the session.
         """
         with self._guard("writing the causes for pytest-html"):
             from pytest_dvwiki.report import html  # noqa: PLC0415
@@ -208,7 +209,7 @@ class AllureLabels:
         self._naming = context.guard("labelling a test for Allure")
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        """Add the labels to a failed test while Allure still writes its result. In xdist's main process it has none."""
+        """Add the labels to a failed test's result while Allure has it open; xdist's main process has no results."""
         if report.outcome != "failed":
             return
         with self._naming:

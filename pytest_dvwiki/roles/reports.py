@@ -49,15 +49,15 @@ _CRASHED = "the xdist worker that ran the test crashed for an unknown reason"
 
 
 class Simulated(Struct, frozen=True, gc=False):
-    """What is the same in all simulations of an item that failed although they ended well."""
+    """What all simulations of an item have in common, if the item failed although they ended well."""
 
     simulator: str | None = None
     config: str | None = None
     seed: str | None = None
     reads: tuple[str, ...] = ()
-    """The files that they read, with the item's own; empty if those of any simulation are unknown."""
+    """The files that the simulations read, with the item's own file; empty if those of any simulation are unknown."""
     directed: bool = False
-    """Whether it is known that no random number of any of them depends on the seed."""
+    """Whether it is known that no random number of any of the simulations depends on the seed."""
     unseeded: str = ""
     command: Command | None = None
     """Reruns the item with the seed; None without a seed."""
@@ -98,7 +98,10 @@ class Evidence(Struct, frozen=True, gc=False):
     earlier: tuple[Failure, ...] = ()
     """Failures of earlier attempts that were in no report."""
     sources: tuple[tuple[str, str], ...] = ()
-    """Displayed name and content hash of the results files written by the item's simulations."""
+    """Displayed name and content hash of the files by which an ingest recognises the item's simulations.
+
+    These are results files, and logs if the item failed or has no results files.
+    """
 
 
 NO_EVIDENCE = Evidence()
@@ -180,7 +183,7 @@ def failure_of(
     call: Call,
     evidence: Evidence | None = None,
 ) -> Failure:
-    """Make a failure from the report of a test, fixture, module or crashed worker, if its evidence has none.
+    """Make a failure from the report of a test, fixture, module or crashed worker whose evidence has no failure.
 
     Args:
         report: The failed report.
@@ -227,7 +230,7 @@ def failure_of(
 
 
 def _place_of_limit(report: pytest.TestReport | pytest.CollectReport, message: str) -> Frame | None:
-    """Return the start of a cocotb test that ended by its timeout, because no line raised the error; otherwise None."""
+    """Return the place of a cocotb test that ended by its own timeout, which no line raises; otherwise None."""
     location = report.location
     if _exception_name(message) != _TIMEOUT or location is None:
         return None
@@ -379,7 +382,7 @@ def _message(report: pytest.TestReport | pytest.CollectReport) -> str:
 
 def _exception_name(message: str) -> str | None:
     head = message.partition("\n")[0].partition(":")[0].strip()
-    # Thousands of failures share a few names.
+    # Interned, because thousands of failures share a few names.
     return sys.intern(head.rpartition(".")[2]) if all(part.isidentifier() for part in head.split(".")) else None
 
 

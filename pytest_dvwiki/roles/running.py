@@ -42,7 +42,7 @@ class Running(Struct):
     retried: pytest.TestReport | None = None
     """Report of the first attempt, which pytest-retry reuses for the last attempt."""
     reported: Child | None = None
-    """The last child process when the call failed; its simulations are reported with the call."""
+    """The last child process when the call failed: the call's report has the simulations up to this process."""
     error: pytest.CallInfo[None] | None = None
     """Result of the last failed phase."""
 
@@ -57,6 +57,6 @@ class Running(Struct):
         return self.item.nodeid
 
     @property
-    def is_spooled(self) -> bool:
+    def may_be_spooled(self) -> bool:
         """Return whether the output of the test's children may be spooled."""
         return _CAPTURING.isdisjoint(getattr(self.item, "fixturenames", ()))

@@ -65,7 +65,7 @@ def evidence_of(
     interest: Interest,
     builds: Builds,
 ) -> Evidence | None:
-    """Return the evidence from a test's simulations; None if it ran no HDL tool."""
+    """Return the evidence from a test's simulations; None if the test ran no HDL tool."""
     children = seen.children.children
     simulations = [child for child in children if _is_or_ran_a_simulation(child, seen)]
     if not simulations and not any(tools.is_tool(child) for child in children):
@@ -73,7 +73,7 @@ def evidence_of(
     by_results: dict[Path | None, Child] = {}
     for child in simulations:
         results = tools.results_file(child)
-        by_results.pop(results, None)  # inserted again, so that the order follows the last run of each
+        by_results.pop(results, None)  # inserted again: the order is that of the last simulation with each results file
         by_results[results] = child
     if seen.native or not by_results:
         by_results = {None: (simulations or children)[-1]}
@@ -128,7 +128,7 @@ def _same_in_all(outcomes: Sequence[SimulationOutcome], *, is_complete: bool) ->
     simulator, config = next(iter(targets)) if len(targets) == 1 else (None, None)
     if not is_complete:
         return Simulated(simulator=simulator, config=config)
-    # Without a target, `precedes_simulator` needs a failure without a seed.
+    # If the simulations differ, the seed is left out, too: `precedes_simulator` expects a failure without either.
     seed = next(iter(seeds)) if len(seeds) == len(targets) == 1 else None
     are_read = all(outcome.reads for outcome in outcomes)
     return Simulated(
@@ -190,7 +190,7 @@ def _without_progress(outcome: SimulationOutcome) -> SimulationOutcome:
 def _is_or_ran_a_simulation(child: Child, seen: Observed) -> bool:
     """Return whether a child is a simulation, or a make that ran one.
 
-    A make that ran cocotb's Makefile writes a results file. Verilator's builds also run make, but write none.
+    A make that ran cocotb's Makefile writes a results file. Verilator's builds also run make, but write no such file.
     """
     if tools.is_simulation(child):
         return True

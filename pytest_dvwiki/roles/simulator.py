@@ -1,8 +1,8 @@
 """The role of the pytest inside a simulator, started by cocotb's own plugin: it adds the test's output to each report.
 
-Standard output is the simulator's, so it includes the output of the HDL and of the testbench's loggers. That also
-covers pyuvm's, which do not propagate to logging handlers. The file is read when each report is made, because later it
-is unknown which test printed what.
+Standard output is the simulator's, so it includes the output of the HDL and of the testbench's loggers, even pyuvm's
+loggers, which do not propagate to logging handlers. The output is read when each report is made, because later it is
+unknown which test printed what.
 """
 
 from __future__ import annotations
@@ -128,7 +128,10 @@ class SimulatorRole:
 
 
 def _expectation(item: pytest.Item, call: pytest.CallInfo[None]) -> tuple[Excerpt, ...]:
-    """Return a line about an exception of an unexpected type, because the report omits it; otherwise empty."""
+    """Return an excerpt with the expected and the raised type of exception; empty unless the two differ.
+
+    cocotb logs this, but the report omits it.
+    """
     marker = item.get_closest_marker("xfail") if call.when == "call" else None
     expected = marker.kwargs.get("raises") if marker is not None else None
     types = tuple(kind for kind in (expected if isinstance(expected, tuple) else (expected,)) if isinstance(kind, type))

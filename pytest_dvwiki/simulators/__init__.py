@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 @functools.cache
 def tools() -> tuple[Tool, ...]:
-    """Return all tools, sorted by name; tools without a message format of their own come last."""
+    """Return all tools, sorted by name; tools whose messages have the common form `file:line: text` come last."""
     files = Path(__file__).parent.glob("[a-z]*.py")
     modules = (importlib.import_module(f"{__name__}.{file.stem}") for file in files)
     found: Iterable[Tool | None] = (getattr(module, "TOOL", None) for module in modules)

@@ -205,7 +205,7 @@ class _Search:
                     else "not a regular file; pass a file, a folder or an archive",
                 )
         except OSError as error:
-            self._problem(str(error.filename or path), f"cannot be read: {error.strerror}")
+            self._problem(str(error.filename or path), reading.reason(error))
 
     def _take_url(self, given: str) -> None:
         """Download the files behind a URL, and search the copies."""

@@ -19,6 +19,7 @@ from pytest_dvwiki.capture.files.archives import (
 )
 from pytest_dvwiki.capture.files.artefacts import expanded, may_be_log, walk
 from pytest_dvwiki.capture.files.remote import RemoteError, fetch, find, is_url, open_url
+from pytest_dvwiki.reading import reason
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -119,7 +120,7 @@ def _take(path: Path, found: Sources, seen: set[str]) -> None:
                 seen.add(absolute)
                 found.files.append(Source(Path(absolute), str(file), file.stat().st_size))
     except OSError as error:
-        found.problems.append(f"{error.filename or path}: cannot be read: {error.strerror}")
+        found.problems.append(f"{error.filename or path}: {reason(error)}")
 
 
 def read_source(source: Source, progress: Callable[[int], None]) -> Iterator[tuple[str, Iterator[bytes]]]:
@@ -144,7 +145,7 @@ def read_source(source: Source, progress: Callable[[int], None]) -> Iterator[tup
     except (ArchiveError, RemoteError) as error:
         raise SourceError(str(error)) from error
     except OSError as error:
-        raise SourceError(f"cannot be read: {error.strerror or error}") from error
+        raise SourceError(reason(error)) from error
 
 
 def _logs_in_archive(

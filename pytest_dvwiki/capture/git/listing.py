@@ -130,7 +130,7 @@ class Listing:
         return list(dict.fromkeys(name for each in self.commits for name in each.touched))
 
     def touching(self, names: Collection[str]) -> list[str]:
-        """Return the lines of the commits that touch any of the given files."""
+        """Return the commits that touch any of the given files, each as its `ListedCommit.line`."""
         return [each.line for each in self.commits if not each.touched.keys().isdisjoint(names)]
 
     def changed(self, *how: str) -> set[str]:
@@ -138,7 +138,7 @@ class Listing:
         return {name for each in self.commits for name, letter in each.touched.items() if letter in how}
 
     def only_of(self, lines: Collection[str]) -> set[str]:
-        """Return the files that are touched only by the commits with the given lines."""
+        """Return the files that no commits touch but those given, each as its `ListedCommit.line`."""
         others = {name for each in self.commits if each.line not in lines for name in each.touched}
         return {*self.files} - others
 
@@ -157,7 +157,7 @@ class Listing:
         return {name for name in self._unread_files if FOR_PEOPLE.search(name)}
 
     def unread(self, known: Collection[str], absent: str, edited: Collection[str]) -> set[str]:
-        """Return the lines of the commits that change no code read by the failing simulation.
+        """Return the commits that change no code read by the failing simulation, each as its `ListedCommit.line`.
 
         Files that may have been read, such as data files, and files missing in the failing run are treated as read. The
         result is empty if it would include all commits, or the reads are unknown. It is also empty if no commit and no
@@ -179,7 +179,9 @@ class Listing:
         return found if is_known and len(found) < len(code) else set()
 
     def taking_back(self, made: Lines, names: Iterable[str]) -> list[str]:
-        """Return the lines of the commits that change back, in the given files, some of the code that a patch changed.
+        """Return the commits that change back, in the given files, some of the code that a patch changed.
+
+        Each commit is returned as its `ListedCommit.line`.
 
         Args:
             made: The lines that the patch adds and removes.

@@ -191,7 +191,7 @@ class Repository:
     def last_change(self, commit: str) -> str:
         """Return the last commit, up to the given one, that changed sources; the given one if git does not answer.
 
-        Displayed ranges end at these commits, so that commits of the plugin's own pages and records do not appear.
+        Displayed ranges end at such commits, so that commits of the plugin's own pages and records do not appear.
         """
         return (self._git.ask("rev-list", "-1", commit, *self._sources) if COMMIT.fullmatch(commit) else None) or commit
 

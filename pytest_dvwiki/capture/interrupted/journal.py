@@ -59,7 +59,7 @@ class Begin(Struct, frozen=True):
     config: str | None = None
     """12 hex digits of the configuration that the child runs."""
     call: Call | None = None
-    """Command line of the session."""
+    """The session's call of pytest, for the commands that rerun tests."""
 
 
 class NoPlaceError(OSError):

@@ -86,7 +86,7 @@ def find_orphans(place: JournalFolder, *, except_for: str, note: Callable[[str],
         except reading.UnreadableError as error:
             note(f"the journal of a killed run was left alone: {error}")
         except OSError:
-            continue  # it is another user's, or another run has just taken it over
+            continue  # the folder is another user's, or another run has just taken the journal over
 
 
 @contextmanager
@@ -198,9 +198,9 @@ class _EventReader:
 
 
 def _checked(vcs: Vcs) -> Vcs:
-    """Return the recorded state of a repository if it is valid, else an empty state.
+    """Return the recorded state of a repository if its commit is valid, else an empty state.
 
-    Later, the commit is passed to git.
+    An invalid commit must not reach git, to which the commit is passed later.
     """
     if vcs.commit is None or not (COMMIT.fullmatch(vcs.commit) or is_revision(vcs.commit)):
         return Vcs()

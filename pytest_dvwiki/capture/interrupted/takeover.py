@@ -61,7 +61,7 @@ def remains_of(orphan: Orphan, *, root: Path, interest: Interest) -> Remains:
     for begin in orphan.running:
         outcome = _outcome(begin, root, interest, tuple(texts.of(begin)))
         unfinished = next((unfinished for unfinished in orphan.unfinished if unfinished.runner == begin.nodeid), None)
-        for failure in _of_item(outcome.failures or (_cut_short(begin),), unfinished):
+        for failure in _failures_of_item(outcome.failures or (_cut_short(begin),), unfinished):
             if failure.nodeid not in known:
                 known.add(failure.nodeid)
                 failures.append(failure)
@@ -123,7 +123,7 @@ def _reported(orphan: Orphan) -> Iterator[Failure]:
             yield failure
 
 
-def _of_item(failures: tuple[Failure, ...], unfinished: UnfinishedTest | None) -> tuple[Failure, ...]:
+def _failures_of_item(failures: tuple[Failure, ...], unfinished: UnfinishedTest | None) -> tuple[Failure, ...]:
     """Return the failures of an item; for a native runner, only the failure of its unfinished test."""
     return failures if unfinished is None else (cut_off(failures[-1], unfinished),)
 

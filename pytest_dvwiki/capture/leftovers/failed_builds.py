@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from pytest_dvwiki.capture.leftovers.totals import Leftovers
     from pytest_dvwiki.capture.simulations.regression import Regression
 
-_OF_BUILD = 8
-"""Number of digits of a configuration that identify the build."""
+_BUILD_DIGITS = 8
+"""Number of the first digits of a configuration, which identify the build."""
 
 
 class FailedBuilds:
@@ -47,7 +47,7 @@ class FailedBuilds:
             log: The log.
             stopped: Pairs of a folder where make stopped, and make's output in that folder.
         """
-        # If the only folder is not searched for results, a later pass is found beside its log, not in that folder.
+        # If the only folder is not searched for results, a later pass is found beside its own log, not in that folder.
         folders = [Path(folder) for folder, _ in stopped]
         if len(folders) == 1 and log.searched is not None and not folders[0].is_relative_to(log.searched):
             return False
@@ -71,15 +71,15 @@ class FailedBuilds:
     def add_designs(self, log: Artefact, parts: Sequence[Regression], *, least: int = 1) -> bool:
         """Add the designs that failed to build in one folder, and return whether there are any.
 
-        A design is left out if another call built it, because it may have been repaired before that call. If a design's
-        commands do not identify it, it is left out if another call compiled its files.
+        A design is left out if another command built it, because the design may have been repaired before that command.
+        If its commands do not identify a design, the design is left out if another command compiled its files.
 
         Args:
             log: The log of the folder.
             parts: The parts of the log.
             least: Minimum number of failed builds in the log; with fewer, nothing is added.
         """
-        built = {result.config[:_OF_BUILD] for result in self._run.results if result.config}
+        built = {result.config[:_BUILD_DIGITS] for result in self._run.results if result.config}
         texts = list(builds_in(_outside_tests(parts)))
         if sum(self._parts.class_of(text) is not None for text in texts) < least:
             return False
@@ -99,7 +99,7 @@ class FailedBuilds:
             failures = [failure for failure in outcome.failures if self._parts.has_class(failure)]
             if not failures:
                 continue
-            build = (outcome.config or NOTHING_KNOWN)[:_OF_BUILD]
+            build = (outcome.config or NOTHING_KNOWN)[:_BUILD_DIGITS]
             # Where the simulator started, the build itself worked, and the simulation ended before its first test.
             if build != NOTHING_KNOWN and not part.started:
                 if build in built:

@@ -118,7 +118,7 @@ class LogNames:
         return replace(log, path=path, shown=shown_path(str(path), self._root))
 
     def _beside(self, log: Artefact, made_in: Path | None, logged: str | None) -> Artefact | None:
-        """Return the copy of a results file expected beside a log and named like it; None if none is expected."""
+        """Return the results file that is expected beside a log and named like the log; None if none is expected."""
         if (beside := self._logs.results_like(log)) is not None:
             return beside
         is_elsewhere = made_in is not None and made_in != log.path.parent

@@ -1,7 +1,7 @@
 """Logs without a results file.
 
-From a cocotb log, all its tests are recorded; from the log of a UVM run, its test; from any other log, one test that is
-named after the log.
+A cocotb log gives all its tests, the log of a UVM run gives its test, and any other log gives one test that is named
+after the log.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 from msgspec.structs import replace
 
+from pytest_dvwiki import reading
 from pytest_dvwiki.capture.leftovers.names import undated, without_module
 from pytest_dvwiki.capture.leftovers.run_logs import text_of
 from pytest_dvwiki.capture.leftovers.totals import result_of_log
@@ -123,12 +124,12 @@ class LoneLogs:
 
         Args:
             log: The log.
-            read: Its content, or why it cannot be read.
-            with_builds: Whether to add the builds that failed beside simulations.
+            read: The log's content, or the error that reading it raised.
+            with_builds: Whether to add the failed builds in a log that also has simulations.
             results: The only results file that was read with the log; None if it does not show where make ran.
         """
         if isinstance(read, OSError):
-            self._run.problems.append(f"{log.shown}: cannot be read: {read.strerror}")
+            self._run.problems.append(f"{log.shown}: {reading.reason(read)}")
             return
         self._logs.forget(log)
         has_others = self._builds.add_stopped(log, read.stopped)
@@ -182,7 +183,7 @@ class LoneLogs:
         return any(is_same(name, part.seed, case) for name, case in pairs)
 
     def _distinct(self, name: str, part: Regression, several: Collection[str]) -> str:
-        """Return the name of a simulation, with its module or a number appended if another one has the same tests."""
+        """Return a simulation's name, with its module or a number appended if another simulation has the same tests."""
         modules = {block.name.rpartition(".")[0] for block in part.blocks}
         if len(modules) == 1 and any(without_module(block.name) in several for block in part.blocks):
             name = "::".join(filter(None, (name, clean(modules.pop()))))

@@ -30,7 +30,7 @@ def read_leftovers(
     logs: Sequence[Artefact] = (),
     root: Path,
     interest: Interest,
-    names: Callable[[str], str | None],
+    class_of: Callable[[str], str | None],
     known: Iterable[Path] = (),
     seen: Iterable[Path] = (),
     builds: Builds | None = None,
@@ -44,7 +44,7 @@ def read_leftovers(
         logs: Logs for results files without a log of their own.
         root: Displayed paths are relative to this folder.
         interest: Decides which lines of a long log to keep.
-        names: Returns the error class of the failure in a string, None if there is no failure; used for logs without
+        class_of: Returns the error class of the failure in a string, None if there is no failure; used for logs without
             tests.
         known: Files that are already archived; they are used only to match results files with logs.
         seen: Files that are on record for an earlier run. A results file among them is skipped if a log shows that a
@@ -57,7 +57,7 @@ def read_leftovers(
     run = Leftovers()
     archived = set(known)
     results = [artefact for artefact in artefacts if artefact.kind == "results"]
-    parts = LogParts(root, interest, names, builds or Builds(None))
+    parts = LogParts(root, interest, class_of, builds or Builds(None))
     run_logs = RunLogs(
         [artefact for artefact in artefacts if artefact.kind == "log"],
         logs,

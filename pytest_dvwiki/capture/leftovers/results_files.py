@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
+from pytest_dvwiki import reading
 from pytest_dvwiki.capture.files.results import EmptyResultsError, ResultsError, read_results
 from pytest_dvwiki.capture.leftovers.names import (
     is_named_after_folder,
@@ -52,7 +53,7 @@ class ResultsFiles:
         run: Receives their tests.
         logs: The logs of the run.
         parts: Reads parts of logs.
-        archived: Files that are already archived; files that turn out to be archived with them are added.
+        archived: Files that are already archived. Files that turn out to be archived along with one of these are added.
         seen: Files that are on record for an earlier run. A results file among them is skipped if a log shows that a
             later run did not replace it.
     """
@@ -74,9 +75,9 @@ class ResultsFiles:
         self._archived = archived
         self._seen = seen
         self.shared: dict[Path, tuple[Artefact, list[Artefact | None]]] = {}
-        """Maps a path to a log that has results files and also holds other simulations, and to a list of these files.
+        """Maps the path of a log to the log and the results files read with it, if the log also has other simulations.
 
-        In the list, None stands for a file that does not show where make ran.
+        In the list of files, None stands for a file that does not show where make ran.
         """
 
     def parsed(self) -> Iterator[tuple[Artefact, ResultsFile | None]]:
@@ -102,7 +103,7 @@ class ResultsFiles:
 
         Args:
             artefact: The results file.
-            file: Its content; None if it is empty.
+            file: The content of the results file; None if the file is empty.
             own: The logs of this file alone.
         """
         run = self._run
@@ -182,14 +183,14 @@ class ResultsFiles:
             self._run.failures.append(failure)
 
     def _with_log(self, failure: Failure, case: Case, artefact: Artefact) -> Failure:
-        """Return a failure with evidence from the log listed by its runner, if that log shows the cause."""
+        """Return a failure with evidence from the log that its runner lists, if that log shows the cause."""
         log = next((log for name in case.attachments if (log := self._logs.attached(artefact, name)) is not None), None)
         if log is None:
             return failure
         try:
             parts = self._logs.parts(log)
         except OSError as error:
-            self._run.notes.append(f"{log.shown}: cannot be read: {error.strerror}")
+            self._run.notes.append(f"{log.shown}: {reading.reason(error)}")
             return failure
         self._logs.forget(log)
         # If a log has several starts of a simulator, the runner does not say which of them failed.
@@ -206,7 +207,7 @@ class ResultsFiles:
         return command_of(NamedRun(test=nodeid, words=case.command), file.folder, self._parts.root)
 
     def _failure_of(self, case: Case, nodeid: str) -> Failure:
-        # VUnit and others write words such as `fail` there instead of an exception.
+        # VUnit and others write a word such as `fail` into `type`, not an exception.
         exception = case.type if case.type and case.type[:1].isupper() else None
         first = ": ".join(part for part in (exception or "", case.message) if part)
         entry = "\n".join(part for part in (first, case.text.strip("\n")) if part)

@@ -34,7 +34,7 @@ class RunLogs:
         given: Logs for results files without a log of their own.
         root: Displayed paths are relative to this folder.
         interest: Decides which lines of a long log to keep.
-        classes: Returns the classes of the failures in a part of a log, None for a failure without a class.
+        classes: Returns the error classes of the failures in a part of a log, None for a failure without one.
     """
 
     def __init__(
@@ -56,7 +56,7 @@ class RunLogs:
         for log in found:
             self._in_folder[log.folder].append(log)
         self.claimed = {log.path: log for log in given}
-        """Logs that have been matched with a results file."""
+        """Logs that were given for results files, or have been matched with one."""
         self._joined: set[Path] = set()
         """Logs read together with a results file."""
         self._earlier: list[tuple[Artefact, Artefact]] = []
@@ -124,7 +124,7 @@ class RunLogs:
         return replace(log, shown=f"{log.shown.removesuffix(_end(log))}{end}") if end is not None else None
 
     def attached(self, artefact: Artefact, name: str) -> Artefact | None:
-        """Return a log listed in a results file: an artefact, else a file below the root or the results' folder."""
+        """Return a log listed in a results file; None if it is missing, or outside the root and the file's folder."""
         path = Path(os.path.abspath(artefact.path.parent / name))  # noqa: PTH100  # links keep their names
         wanted = PurePosixPath(name).name
         beside = (log for log in self._beside(artefact) if PurePosixPath(log.shown).name == wanted)

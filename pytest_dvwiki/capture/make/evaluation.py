@@ -1,6 +1,6 @@
 """The values that make gives a Makefile's variables, as far as they follow from its text.
 
-Functions of make are not evaluated, because they may run commands. What depends on them is unknown.
+Functions of make are not evaluated, because they may run commands. A value that depends on a function is unknown.
 """
 
 from __future__ import annotations
@@ -80,7 +80,13 @@ class Evaluation:
             self._values[name] = None if now is None else (now, True)
 
     def _condition(self, line: str, branches: list[tuple[bool | None, bool | None]]) -> None:
-        """Process a condition: each branch is taken, not taken (False), or unknown (None)."""
+        """Process a line of a condition.
+
+        Args:
+            line: The line, such as `ifeq ($(SIM),icarus)`, `else` or `endif`.
+            branches: For each open condition, whether the current branch is taken, and whether this or an earlier
+                branch is; None if unknown. Updated in place.
+        """
         found = _CONDITION.match(line)
         if found is None:
             return

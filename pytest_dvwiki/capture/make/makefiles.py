@@ -1,6 +1,6 @@
 """Reconstruction of a run's make command: the variables that the Makefile takes from outside, and their values.
 
-When artefacts are read later, the environment of their run is unknown. The log shows its values, because make prints
+When artefacts are read later, the environment of their run is unknown. The log shows the values, because make prints
 the commands that it runs with all variables expanded.
 """
 
@@ -72,7 +72,12 @@ _LEAST_LITERAL = 3
 
 
 def from_outside(text: str, targets: Collection[str] = ()) -> frozenset[str]:
-    """Return the variables that a Makefile takes from its environment or command line, also for the given targets."""
+    """Return the names of the variables that a Makefile takes from the environment or the command line.
+
+    Args:
+        text: Text of the Makefile.
+        targets: Targets whose target-specific assignments count as assignments of the Makefile.
+    """
     found = assignments(text, targets)
     fixed = {name for name, how, value in found if how not in {"?=", "+="} and f"({name})" not in value}
     weak = {name for name, how, _ in found if how in {"?=", "+="}}
@@ -93,7 +98,7 @@ def make_call(
 
     A directory outside the repository, or outside the root if there is no repository, is treated as unknown. The values
     of variables are taken from the log. If the log does not show the value of a variable that the Makefile takes from
-    outside, its current value is used.
+    outside, the variable's current value is used.
 
     Args:
         makefile: The Makefile.
@@ -159,7 +164,7 @@ def _split_variables(
     names: Collection[str],
     settings: Sequence[tuple[str, str, str]],
     solution: Solution,
-    found: Collection[str],
+    inferred: Collection[str],
 ) -> tuple[dict[str, str], list[str]]:
     """Return the variables to set in the environment, and the arguments to add to make's command line.
 
@@ -170,7 +175,7 @@ def _split_variables(
         names: The variables that the Makefile takes from outside.
         settings: The assignments of the Makefile.
         solution: The Makefile evaluated with these values.
-        found: Names of the variables whose values are inferred, because the log does not show them.
+        inferred: Names of the variables whose values the log does not show.
     """
     variables, words = {}, []
     for name, value in solved.items():
@@ -181,13 +186,13 @@ def _split_variables(
         elif name == "SIM" or name in names or not own:
             if name == "SIM" or ("?=", value) not in own:
                 variables[name] = value
-        elif made != value and (made or not any(setting == value or _follows(setting, found) for _, setting in own)):
+        elif made != value and (made or not any(setting == value or _follows(setting, inferred) for _, setting in own)):
             words.append(f"{name}={value}")
     return variables, words
 
 
 def _logged_values(shown: Mapping[str, str], results: Collection[str], modules: Collection[str]) -> dict[str, str]:
-    """Return what is known of cocotb's variables: those in a log, the only results file and the only module."""
+    """Return the known values of cocotb's variables: those in a log, and the results file or module if only one is."""
     values = dict(shown)
     if len(results) == 1:
         values["COCOTB_RESULTS_FILE"] = next(iter(results))
@@ -199,8 +204,8 @@ def _logged_values(shown: Mapping[str, str], results: Collection[str], modules: 
 def _own_rule(text: str, modules: Collection[str]) -> tuple[str, frozenset[str]]:
     """Return the target of the rule that runs test modules, and the variables of cocotb that need not be set for it.
 
-    The recipe calls the simulator itself and sets the modules. If the Makefile does not mention the top, it need not be
-    set either, because the simulator's command contains it.
+    The recipe calls the simulator itself and sets the modules. If the Makefile does not mention the top, the top need
+    not be set either, because the simulator's command contains it.
 
     Args:
         text: Text of the Makefile.
@@ -255,9 +260,9 @@ def named_makefile(words: Sequence[str], folder: Path) -> Path | None:
 def _started_in(folder: Path, text: str, log: str, top: Path) -> Path | None:
     """Return make's working directory; None if it matters but is unknown.
 
-    It matters if the Makefile reads `$(PWD)`, because `make -C` does not change that variable. The log shows the
-    directory in paths that the Makefile builds from `$(PWD)`. If there are none, it is the folder that contains the
-    Makefile's files below `$(PWD)`.
+    The directory matters if the Makefile reads `$(PWD)`, because `make -C` does not change that variable. The log shows
+    the directory in paths that the Makefile builds from `$(PWD)`. If the log has no such paths, the directory is the
+    folder that contains the Makefile's files below `$(PWD)`.
 
     Args:
         folder: Folder of the Makefile.
@@ -345,7 +350,7 @@ def _called(log: str, folder: Path, text: str, modules: Collection[str]) -> tupl
         if modules and _has_others(inside, modules):
             continue
         printed = filter(None, map(_words, reversed(lines[max(0, number - _LINES_BEFORE) : number])))
-        words = next(printed, None) or _of_recipe(text, values_in_log(inside)) or []
+        words = next(printed, None) or _arguments_in_recipe(text, values_in_log(inside)) or []
         if words or values_in_log(inside):
             return words, inside
     return [], log if len(own) == len(entries) else calls[-1][1] if calls else log
@@ -368,12 +373,15 @@ def _inside(lines: Sequence[str], number: int, name: str) -> str:
 
 
 def _is_same_folder(name: str, folder: Path) -> bool:
-    """Return whether a folder in a log is the given folder; if the log is from elsewhere, the base names must agree."""
+    """Return whether a folder in a log is the given folder, or at least has its name: the log may be from elsewhere."""
     return Path(os.path.realpath(name)) == Path(os.path.realpath(folder)) or Path(name).name == folder.name
 
 
-def _of_recipe(text: str, shown: Mapping[str, str]) -> list[str] | None:
-    """Return make's arguments in the only recipe that calls make and agrees with the values in a log."""
+def _arguments_in_recipe(text: str, shown: Mapping[str, str]) -> list[str] | None:
+    """Return make's arguments in the recipe that calls make and agrees with the values in a log.
+
+    Return None if there is no such recipe, or several.
+    """
     found = [
         words
         for line in text.split("\n")
@@ -452,7 +460,7 @@ def values_in_log(log: str) -> dict[str, str]:
 def _expressions() -> tuple[re.Pattern[str], re.Pattern[str], re.Pattern[str]]:
     """Return expressions that match the simulator's call in a log, its banner, and the top in the call."""
     called = [name for tool in simulators.tools() for name in tool.called_by_make]
-    # Icarus is the default and has another name in its banner.
+    # Programs whose banner has another name are left out: only Icarus, which is the default.
     banners = [name for tool in simulators.tools() for name in tool.called_by_make if name in tool.banners]
     tops = [rf"{name}\b.{{0,4000}}? --?(?:{'|'.join(options)})" for name in called if (options := _top_options(name))]
     return (
@@ -469,7 +477,7 @@ def _top_options(program: str) -> list[str]:
 
 
 def _follows(value: str, known: Collection[str]) -> bool:
-    """Return whether all variables in a value of the Makefile are known; False if it has no variables."""
+    """Return whether a value in the Makefile has variables, and all of them are known."""
     names = set(REFERENCE.findall(value))
     return bool(names) and names <= set(known)
 
@@ -487,7 +495,7 @@ def _solved(
     for word in filter(REFERENCE.search, text.split()):
         wanted = [name for name in REFERENCE.findall(word) if name in names and name not in {*found, *shown}]
         if wanted and len(REFERENCE.sub("", word)) >= _LEAST_LITERAL:
-            # A build that is up to date shows only files in its folder.
+            # If the build is up to date, the log shows only files in the build folder.
             values = values_in({os.path.dirname(each) for each in logged} if word in folders else logged, word)  # noqa: PTH120
             found |= {name: values[name] for name in wanted if values.get(name)}
     return found
@@ -506,7 +514,10 @@ def assignments(text: str, targets: Collection[str] = ()) -> list[tuple[str, str
 
 
 def statements(text: str, targets: Collection[str] = ()) -> list[tuple[str, str, str]]:
-    """Return the assignments of a Makefile as `assignments` does, and conditions in between, with an empty operator."""
+    """Return the assignments of a Makefile, as `assignments` does, with its conditions in between.
+
+    A condition is its line, an empty operator and an empty value.
+    """
     found: list[tuple[str, str, str]] = []
     in_rule, depth = False, 0
     for line in text.split("\n"):

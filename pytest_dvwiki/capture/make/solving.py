@@ -1,4 +1,4 @@
-"""The values that a Makefile's variables from outside had in a run, from the values that the run's log shows."""
+"""The values that a Makefile's variables from outside had in a run, inferred from the values in the run's log."""
 
 from __future__ import annotations
 
@@ -163,7 +163,7 @@ def _choices(
 
 
 def values_in(logged: Collection[str], word: str) -> dict[str, str]:
-    """Return the values of the variables in a word of a Makefile, if all matching words of a log agree."""
+    """Return the values of the variables in a word of a Makefile; empty unless all matching words of a log agree."""
     from pytest_dvwiki.expressions import LONGEST, compile_re2  # noqa: PLC0415  # loaded only for a Makefile with such words
 
     literals, names = REFERENCE.split(word)[::2], REFERENCE.findall(word)

@@ -1,11 +1,11 @@
 """The Makefile that ran a simulation, determined from the log, the results file and the project's Makefiles.
 
 A Makefile near a log need not have run the simulation. A command is printed only if there is evidence that the Makefile
-ran: make logged its folder, or it sets the simulation's module or top. Failing these, it must be next to the results,
-set no other module or top, and meet one of these conditions:
+ran: make logged the Makefile's folder, or the Makefile sets the simulation's module or top. Without such evidence, the
+Makefile must be next to the results, set no other module or top, and meet one of these conditions:
 
-- It invokes cocotb, or includes a file with a variable in its name.
-- The log shows make stopping in it, or running one of its recipes.
+- The Makefile invokes cocotb, or includes a file with a variable in its name.
+- The log shows that make stopped in the Makefile, or ran one of its recipes.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 _OF_COCOTB = re.compile(r"cocotb-config|Makefile\.sim\b|^[ \t]*-?include[ \t]+[^\n]*\$", re.MULTILINE)
 """Matches a Makefile that runs cocotb, or includes files with variables in their names."""
 _STOPPED_IN_IT = re.compile(r"^(?:g?make(?:\[\d+\])?: \*\*\* \[)?(?:GNUm|[Mm])akefile:\d+: ([^\]\n]+)", re.MULTILINE)
-"""Matches make's message that it stopped in the folder's Makefile; the group is the target or `*** reason`."""
+"""Matches make's message that it stopped in the Makefile of its folder; the group is the target or `*** reason`."""
 _NAMED = re.compile(
     r"^\"(?:\S*/)?g?make\" -f (\S+) \S+(?:\n(?:\S*/)?g?make(?:\[\d+\])?: Entering directory [`']([^'\n]+)')?",
     re.MULTILINE,
@@ -78,10 +78,10 @@ class Makefiles:
         if beside in entered:
             return beside
         if len(entered) > 1:
-            entered = {path for path in entered if self._named(path, evidence)}
+            entered = {path for path in entered if self._matching_settings(path, evidence)}
         if len(entered) == 1:
             return entered.pop()
-        if beside is not None and self._named(beside, evidence):
+        if beside is not None and self._matching_settings(beside, evidence):
             return beside
         if (elsewhere := self._elsewhere(evidence)) is not None:
             return elsewhere
@@ -99,7 +99,7 @@ class Makefiles:
             return makefile
         above = (path for path in folder.parents if path.is_relative_to(self._root))
         path = next((found[0] for each in above if (found := makefiles(each))), None)
-        return path if path is not None and self._named(path, evidence) else None
+        return path if path is not None and self._matching_settings(path, evidence) else None
 
     def _in(self, folder: Path, evidence: MakeRun) -> Path | None:
         """Return the Makefile that make used in a folder: the one named in the log, or else the one that make finds.
@@ -110,10 +110,10 @@ class Makefiles:
         here = {folder / name for name, entered in calls if not entered or Path(entered) == folder}
         named = [path for path in sorted(here) if path.is_file()]
         if len(named) > 1:
-            named = [path for path in named if self._named(path, evidence)]
+            named = [path for path in named if self._matching_settings(path, evidence)]
         return named[0] if len(named) == 1 else next(iter(makefiles(folder)), None)
 
-    def _named(self, makefile: Path, evidence: MakeRun) -> int:
+    def _matching_settings(self, makefile: Path, evidence: MakeRun) -> int:
         """Return how many of a run's module and top a Makefile sets; 0 if it sets either to another value."""
         text = self._text_of(makefile)
         found = 0
@@ -147,7 +147,7 @@ class Makefiles:
         wanted = bool(evidence.modules) + bool(evidence.tops)
         if not wanted:
             return None
-        found = [path for path in self._all if self._named(path, evidence) == wanted]
+        found = [path for path in self._all if self._matching_settings(path, evidence) == wanted]
         if len(found) > 1:
             found = [path for path in found if f"{path.parent}{os.sep}" in evidence.log]
         return found[0] if len(found) == 1 else None

@@ -81,7 +81,13 @@ def _unwrapped(command: SimpleCommand) -> Iterator[SimpleCommand]:
 
 
 def _wrapped(command: SimpleCommand, with_word: str, own_words: int) -> SimpleCommand | None:
-    """Return the command that a wrapper program runs."""
+    """Return the command that a wrapper program runs; None if it runs none.
+
+    Args:
+        command: The command with the wrapper.
+        with_word: The letters of the wrapper's options that take a value.
+        own_words: Number of the wrapper's own arguments.
+    """
     variables, folder = dict(command.variables), command.folder
     words = list(command.words[1:])
     while words:
@@ -161,7 +167,7 @@ class _Script:
                 self._folders.pop()
 
     def _end(self) -> Iterator[SimpleCommand]:
-        """Finish a command."""
+        """Finish a command: note what `cd`, `export` or an assignment changes, and yield any other command."""
         words, outputs = self._words, (*self._outputs, *self._given)
         self._words, self._outputs = [], []
         while words and words[0] in _KEYWORDS:

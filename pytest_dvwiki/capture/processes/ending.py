@@ -21,7 +21,7 @@ _TIMEOUT = re.compile(
 )
 _LIMIT_PROGRAM = re.compile(r"Command '(?:\['|\S*/)?timeout\b.* returned non-zero exit status 124\b")
 """Matches the exception for a command that the program `timeout` stopped."""
-_SAID_BY_MAKE = re.compile(
+_MAKE_ERROR = re.compile(
     r"^make(?:\[\d+\])?: (?:\*\*\* )?\[.{1,400}\] "
     r"(?:Error (?P<status>\d{3})|(?P<words>[A-Z][\w/ ]+?)(?:: \d+)?)(?: \(core dumped\))?(?: \(ignored\))?$"
 )
@@ -29,10 +29,10 @@ _SAID_BY_MAKE = re.compile(
 
 A leading `-`, as in cocotb's Makefile for Verilator, makes make ignore the failure.
 """
-_MISSED_BY_MAKE = re.compile(r"^make(?:\[\d+\])?: \*\*\* wait: No child processes\.")
+_MAKE_SIGNALLED = re.compile(r"^make(?:\[\d+\])?: \*\*\* wait: No child processes\.")
 """Matches the message that make prints if a signal arrives while make handles the end of a command.
 
-Its signal handler has already waited for all commands, so the message names no target.
+make's signal handler has already waited for all commands, so the message names no target.
 """
 _SIGNALS = {(signal.strsignal(number) or "").partition(":")[0]: number for number in signal.valid_signals()}
 """Maps the C library's description of a signal, without the number that macOS adds, to the signal."""
@@ -107,9 +107,9 @@ def timeout_in(text: str) -> str | None:
 
 
 def status_in(lines: Iterable[str]) -> int | None:
-    """Return the status of a command that was ended by a signal, from make's message; None without a message."""
+    """Return the status of a command that was ended by a signal, from make's message; None if no message shows one."""
     for line in lines:
-        if found := _SAID_BY_MAKE.match(line):
+        if found := _MAKE_ERROR.match(line):
             if found["words"] in _SIGNALS:
                 return -_SIGNALS[found["words"]]
             status = int(found["status"] or 0)
@@ -122,7 +122,7 @@ def status_in(lines: Iterable[str]) -> int | None:
 
 def was_killed(lines: Iterable[str]) -> bool:
     """Return whether make reports that a signal ended it, without saying which one."""
-    return any(map(_MISSED_BY_MAKE.match, lines))
+    return any(map(_MAKE_SIGNALLED.match, lines))
 
 
 def sentence(

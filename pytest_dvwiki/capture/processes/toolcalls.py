@@ -36,7 +36,7 @@ _LEFT_OUT = re.compile(
     r"seed|^cocotb_sim$|^(?:uvm_)?test(?:name|case|s|_?filter)?$|verbos|^(?:dump|vcd|vpd|fst|fsdb|waves?|trace|log)",
     re.IGNORECASE,
 )
-"""Names of defines, parameters and plusargs that are not part of the configuration."""
+"""Matches names of defines, parameters and plusargs that are not part of the configuration."""
 _FOLDERS = re.compile(r"(?:[A-Za-z]:)?[\w.~$@%-]*[/\\](?:[\w.~$@%-]*[/\\])*")
 _FILE = re.compile(r"[\w.-]*\.[A-Za-z]\w*")
 _TOP = re.compile(r"[A-Za-z_][\w$]*(?:[.-][A-Za-z_][\w$]*)*(?:\(\w+\))?")
@@ -249,7 +249,7 @@ class _CallReader:
             option = word[1:] if program.two_dashes and word.startswith("--") else word
             head, blank, rest = option.partition(" ")
             kind: Kind | None
-            if blank and head in program.separate:  # as the runner writes `-define NAME=1`
+            if blank and head in program.separate:  # cocotb's runner writes `-define NAME=1` as one word
                 with suppress(ValueError):
                     waiting += [(one, base, depth) for one in reversed((head, *shlex.split(rest)))]
                 continue
@@ -373,7 +373,7 @@ def _does(program: Program, words: Sequence[str]) -> Does | None:
 
 
 def _joined(program: Program, word: str) -> tuple[Kind | None, str]:
-    """Return the kind of an option and the value attached to it, as in `-Ifolder`."""
+    """Return the kind of an option and the value attached to it, as in `-Ifolder`; None and "" for any other word."""
     for prefix, kind in program.joined.items():
         if word.startswith(prefix) and (kind != "parameter" or "=" in word):
             return kind, word[len(prefix) :]

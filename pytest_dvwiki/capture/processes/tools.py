@@ -39,7 +39,10 @@ def simulator_name(program: str) -> str | None:
 
 
 def results_file(child: Child) -> Path | None:
-    """Return the results file that a simulation was told to write, or the default of cocotb's Makefile."""
+    """Return the results file that a simulation was told to write; None if unknown.
+
+    For a call of make, the default is that of cocotb's Makefile.
+    """
     name = child.environment.get(_RESULTS)
     if is_make(child):
         given = (word.partition("=")[2] for word in child.arguments if word.startswith(f"{_RESULTS}="))
@@ -53,13 +56,13 @@ def working_folder(child: Child) -> Path:
 
 
 def makefile_of(child: Child) -> Path | None:
-    """Return the Makefile that a call of make reads."""
+    """Return the Makefile that a call of make reads; None if there is none."""
     folder, file = _place_of_make(child)
     return folder / file if file else next(iter(makefiles(folder)), None)
 
 
 def _place_of_make(child: Child) -> tuple[Path, str | None]:
-    """Return the working folder of a call of make, and the Makefile given on its command line."""
+    """Return the working folder of a call of make, and the Makefile on its command line; None if it gives none."""
     folder, file = child.folder, None
     words = iter(child.arguments[1:])
     for word in words:

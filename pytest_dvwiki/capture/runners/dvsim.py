@@ -161,9 +161,9 @@ def _seeds_of_passes(path: Path, report: _Report) -> dict[str, list[str | None]]
 
 
 def _log(path: Path, log: str, seed: str | None) -> tuple[str, ...]:
-    """Return a tuple with the path of a job's log relative to the report; they may have been moved together.
+    """Return a tuple with the path of a job's log relative to the report; log and report may have been moved together.
 
-    The tuple is empty if there is no log, or if a later run with another seed has replaced it.
+    The tuple is empty if there is no log, or if the log of a later run with another seed has replaced it.
     """
     parts = log.split("/")[-_DEPTH:]
     for count in range(len(parts) if ".." not in parts else 0, 1, -1):

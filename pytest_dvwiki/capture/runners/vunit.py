@@ -20,7 +20,7 @@ _HEAD = re.compile(rb'<testsuite name="testsuite" errors="0" failures="\d+" skip
 _SEED = re.compile(r"^Seed for .{1,1000}: ([0-9a-f]{16})$", re.MULTILINE)
 _NO_OUTPUT = "VUnit counts the test as failed, and its output is empty"
 _FAILED = "Failed"
-"""Message of every failure, whatever its reason."""
+"""The message that VUnit writes for every failure."""
 
 
 def _read(path: Path) -> ResultsFile:

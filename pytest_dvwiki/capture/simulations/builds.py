@@ -117,7 +117,7 @@ class Builds:
         self._known: dict[str, Build | None] = {}
 
     def find(self, places: Iterable[str]) -> Build | None:
-        """Return the last build at any of the given paths; None if it is unknown or its artefact has changed since."""
+        """Return the last build at any of the given paths; None if none is known, or if its artefact has changed."""
         for place in places:
             found = self._known.get(place)
             if found is None or stamp_of(found.artefact) != found.stamp:
@@ -170,7 +170,7 @@ class Builds:
         Raises:
             OSError: The folder cannot be written, or is a link, which may lead outside the project.
         """
-        folder.parent.mkdir(mode=0o700, parents=True, exist_ok=True)  # it holds the journals
+        folder.parent.mkdir(mode=0o700, parents=True, exist_ok=True)  # the parent folder holds the journals
         folder.mkdir(exist_ok=True)
         if folder.is_symlink() or folder.parent.is_symlink():
             raise OSError(errno.ELOOP, os.strerror(errno.ELOOP), str(folder))
@@ -203,7 +203,7 @@ class Watch:
     def __init__(self, builds: Builds) -> None:
         self._builds = builds
         self._open: list[tuple[Build, tuple[int, int] | None]] = []
-        """Builds that have not been run yet, each with the stamp of the file before the build."""
+        """Builds that have not been run yet, each with the stamp of the artefact before the build."""
         self._of_item = 0
         """Index in `_open` of the first build that belongs to the current item."""
         self._merging = False
@@ -229,7 +229,10 @@ class Watch:
         return _setup(build, call, call.items)
 
     def _built(self, call: ToolCall) -> Build:
-        """Add a call to the current build, or start a build; a call that makes the same file again starts it over."""
+        """Add a call to a build of the item that has not been run yet, or start a build.
+
+        A call that makes the same artefact again replaces the build.
+        """
         searched = [one for one, _ in self._open if not set(one.places).isdisjoint(call.searched)]
         sources = dict.fromkeys((*call.sources, *(source for one in searched for source in one.sources)))
         found = Build(
@@ -261,9 +264,9 @@ class Watch:
         return found
 
     def _ready(self, call: ToolCall) -> Build | None:
-        """Return the latest build that shares a path with a run.
+        """Return the latest build that shares a path with a run; None if there is none, or if that build failed.
 
-        A build of an earlier item must have written its artefact; otherwise it failed, and None is returned.
+        A build of an earlier item failed if it did not write its artefact.
         """
         for number in range(len(self._open) - 1, -1, -1):
             build, before = self._open[number]

@@ -111,7 +111,7 @@ def join_tests(
 
 
 def unique_name(name: str, taken: set[str]) -> str:
-    """Return the name, with a number appended if another test has it, so that no node id is used twice."""
+    """Return the name, with a number appended if it is taken, and add the result to `taken`."""
     unique, number = name, 2
     while unique in taken:
         unique, number = f"{name}#{number}", number + 1

@@ -57,8 +57,8 @@ def code_that_may_draw(tree: ast.Module) -> str:
     The tree is changed. These parts draw the same numbers:
 
     - calls that make a generator with a literal seed (`random.Random(7)`), and the methods of generators;
-    - calls of the functions of `random` in a function that has called `random.seed(7)` before. That call at the top of
-      a module is not enough: cocotb sets another seed at the start of each test.
+    - calls of the functions of `random` in a function that has called `random.seed(7)` before. A call of `random.seed`
+      at the top of a module is not enough: cocotb sets another seed at the start of each test.
 
     The same holds for `numpy.random`. Any other use of these modules stays in the code.
 
@@ -138,12 +138,12 @@ class _Remainder(ast.NodeTransformer):
         return self._unseeded(node)
 
     def _function(self, node: ast.FunctionDef | ast.AsyncFunctionDef) -> ast.AST:
-        """Visit a function, statement by statement: the statements after a literal seed draw from it."""
+        """Visit a function statement by statement: statements after a literal seed draw from that seed."""
         before, self._seeded = self._seeded, frozenset()
         body, node.body, node.name = node.body, [], self._called(node.name)
         node.returns = None if node.returns is None or self._full_name(node.returns) in _TYPES else node.returns
         self.generic_visit(node)
-        # One test may start to iterate over a generator, and the next one continue.
+        # No literal seed counts in a generator function: one test may start an iteration, and the next one continue it.
         is_generator = any(isinstance(each, ast.Yield | ast.YieldFrom) for part in body for each in ast.walk(part))
         for each in body:
             call = each.value if isinstance(each, ast.Expr) and isinstance(each.value, ast.Call) else None
@@ -157,7 +157,7 @@ class _Remainder(ast.NodeTransformer):
         return node
 
     def _unseeded(self, node: ast.AST) -> ast.AST:
-        """Visit code that may run at any time later."""
+        """Visit code that may run at any time later, so that no literal seed is known to be in force."""
         before, self._seeded = self._seeded, frozenset()
         self.generic_visit(node)
         self._seeded = before
@@ -167,7 +167,7 @@ class _Remainder(ast.NodeTransformer):
         return "own" if name in self._own else name
 
     def _full_name(self, node: ast.expr) -> str:
-        """Return the name of an expression in one of the modules, such as `numpy.random.seed`; empty for any other."""
+        """Return the full name of something in `random` or `numpy`, such as `numpy.random.seed`; empty for the rest."""
         parts: list[str] = []
         while isinstance(node, ast.Attribute):
             parts.append(node.attr)
@@ -185,7 +185,7 @@ def _is_literal(call: ast.Call) -> bool:
 
 
 def _imported(tree: ast.Module) -> Iterator[tuple[str, str]]:
-    """Yield each imported name, and its module or object."""
+    """Yield each name that an import binds, and the full name of the module or object behind it."""
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
             for each in node.names:

@@ -85,7 +85,7 @@ def draws_nothing(
     settings = [name for each in above if os.path.isfile(name := f"{base}{each}/conftest.py")]  # noqa: PTH113
     memories: set[str] = set()
     for file in (*settings, *(f"{base}{name}" for name in reads)):
-        found = _found_in(file)
+        found = _references_in(file)
         if found is None or not all(_is_harmless(names, known) for names in found.imports):
             return False
         memories |= found.memories
@@ -97,7 +97,7 @@ def _is_read(path: str, known: Collection[str]) -> bool:
     return any(f"/{each}".endswith((f"/{path}.py", f"/{path}/__init__.py")) for each in known)
 
 
-class _Found(NamedTuple):
+class _References(NamedTuple):
     """The references in a file that draws no random numbers itself."""
 
     imports: frozenset[tuple[str, ...]] = frozenset()
@@ -105,27 +105,27 @@ class _Found(NamedTuple):
     """Files that are read into memories of the design."""
 
 
-def _found_in(file: str) -> _Found | None:
-    """Return the references in a file; None if it may draw random numbers."""
+def _references_in(file: str) -> _References | None:
+    """Return the references in a file; None if it may draw random numbers, is missing, or is too large."""
     stamp = stamp_of(file)
     return None if stamp is None or stamp[1] > _READ_LIMIT else _searched(file, stamp)
 
 
 @functools.lru_cache(maxsize=1024)
-def _searched(file: str, stamp: tuple[int, int]) -> _Found | None:  # noqa: ARG001  # a new stamp is a new file
+def _searched(file: str, stamp: tuple[int, int]) -> _References | None:  # noqa: ARG001  # a new stamp is a new file
     text = reading.start_of(file, _READ_LIMIT)
     if file.endswith(".py"):
         imports = _imports(text)
-        return None if imports is None else _Found(imports)
+        return None if imports is None else _References(imports)
     memories: list[str] = []
     if _SCRIPT.search(file):
         draws = _SCRIPT_DRAWS.search(_SCRIPT_COMMENT.sub(" ", text))
-    else:  # HDL, and what it includes under any name
+    else:  # HDL, or a file with any suffix that HDL includes
         comment = _VHDL_COMMENT if file.lower().endswith((".vhd", ".vhdl")) else _HDL_COMMENT
         code = comment.sub(" ", text)
         memories = _MEMORY.findall(code)
         draws = _HDL_DRAWS.search(_MEMORY.sub("(", code))
-    return None if draws else _Found(memories=frozenset(memories))
+    return None if draws else _References(memories=frozenset(memories))
 
 
 def _imports(text: str) -> frozenset[tuple[str, ...]] | None:
@@ -143,7 +143,7 @@ def _imports(text: str) -> frozenset[tuple[str, ...]] | None:
         if isinstance(node, ast.ImportFrom)
     )
     found = frozenset((*plain, *taken))
-    # Most files mention nothing of the kind, not even in comments.
+    # The text is searched first: most files have no such word, not even in comments.
     return None if _DRAWS.search(text) and _code_may_draw(nodes[0]) else found
 
 
@@ -172,7 +172,7 @@ def _is_trusted(module: str) -> bool:
 
 @functools.lru_cache(maxsize=64)
 def _library_may_draw(names: tuple[str, ...]) -> bool:
-    """Return whether a Python library, or a module that it imports, may draw random numbers; a missing one may."""
+    """Return whether a Python library, or a module that it imports, may draw random numbers; True if one is missing."""
     folders = list(dict.fromkeys(map(os.path.abspath, sys.path)))
     waiting, met = [names], set[str]()
     while waiting:

@@ -66,7 +66,7 @@ def build_failure(run: SimulationRun) -> Failure:
 
 
 def item_failure(run: SimulationRun) -> Failure:
-    """Return the failure of the simulation itself, see `is_unexplained`."""
+    """Return the failure of the item itself, for which `is_unexplained` holds."""
     finished = run.cases is not None or run.main.finished
     trace = None if run.main.blocks else _import_trace(run)
     sentence = None
@@ -91,7 +91,7 @@ def _no_results(run: SimulationRun) -> str:
 
 
 def _ended_unseeded(run: SimulationRun) -> bool:
-    """Return whether a simulation ended after loading cocotb but before drawing a seed, so that no seed caused it."""
+    """Return whether a simulation loaded cocotb but ended before it drew a seed, so that no seed caused the failure."""
     parts = (run.main, *run.sides)
     return any(one.started for one in parts) and not any(one.seed or one.cocotb or one.blocks for one in parts)
 
@@ -115,7 +115,7 @@ def _own_failure(run: SimulationRun, sentence: str | None, trace: Trace | None, 
         excerpts=excerpts,
         in_simulator=in_simulator,
         seed=redact(seed) if seed else None,
-        # For artefacts, the call of the simulator is unknown.
+        # Artefacts (without `started`) do not show whether the simulator was called, so it is taken to have been.
         seeded=in_simulator and trace is None and (run.began() or sim.started is None) and not _ended_unseeded(run),
         sim_time=run.main.time if run.main.blocks and in_simulator else None,
         duration_s=sim.duration_s,

@@ -123,7 +123,10 @@ def _why_ended(run: SimulationRun, test: CocotbTest) -> str | None:
 
 
 def _ending_lines(run: SimulationRun) -> NumberedLines:
-    """Return the design's message that ended the simulation, if it comes after all tests, as with cocotb 1.9."""
+    """Return the lines after all tests if the message by which the design ended the simulation is among them.
+
+    With cocotb 1.9, the message is there.
+    """
     rest = run.main.rest
     return rest if any(_end_by_the_design().search(line) for _, line in rest) else ()
 

@@ -31,7 +31,7 @@ _RUNNING = re.compile(r"\[RNTST\] Running test (?P<test>[\w$:.#()-]{1,200}?)(?:\
 _ASKED = re.compile(r"\+UVM_TESTNAME=(?P<test>[\w$:.#-]{1,200})")
 _ENDS = ("UVM Report Summary", "$finish")
 _TOKEN = re.compile(r"[A-Za-z]+|\d+")
-_OF_ANY_RUN = frozenset(
+_COMMON_WORDS = frozenset(
     {
         "console", "job", "latest", "log", "logs", "out", "output", "result", "results", "run", "runs", "seed", "sim",
         "simulation", "simv", "stdout", "test", "tests", "transcript", "vsim", "work", "xrun",
@@ -235,7 +235,7 @@ def _with_folders(shown: str, test: str, seed: str | None) -> str:
     """Return a node id: the test, preceded by the part of a log's path that is the same for all runs of the test."""
     path = PurePosixPath(shown)
     parts = [*path.parent.parts, path.name.partition(".")[0]]
-    own = {token.lower() for token in _TOKEN.findall(test)} | _OF_ANY_RUN
+    own = {token.lower() for token in _TOKEN.findall(test)} | _COMMON_WORDS
     kept: list[str] = []
     while parts:
         part = parts.pop()

@@ -89,7 +89,8 @@ def _hdl(setup: Setup, folder: str, top: Path) -> Iterator[str]:
 def _with_modules(setup: Setup, folder: str, top: Path) -> Setup:
     """Return a design with the files of its library folders whose names are words in the sources.
 
-    A compiler looks there for modules that no source defines: `-y cells` finds `cells/inv.v` for a module `inv`.
+    A compiler looks in these folders for modules that no source defines: with `-y cells`, it reads `cells/inv.v` for a
+    module `inv`.
     """
     files: dict[str, str] = {}
     for library in setup.libraries if setup.sources else ():
@@ -118,7 +119,7 @@ class _Include(NamedTuple):
 def _included(setup: Setup, folder: str, top: Path) -> Iterator[str]:
     """Yield the files that the sources of a build include, and those that `$readmemh` and `$readmemb` read.
 
-    A memory file is looked up in the simulator's folder. It counts only if git tracks it, because a run may write it.
+    A memory file is looked up in the simulator's folder. It counts only if git tracks it: a run may write other files.
 
     For Icarus, a file inside an `ifdef` is left out if neither the build's commands nor any source defines the macro.
     """

@@ -155,7 +155,7 @@ def read_regressions(
     names: Collection[str] = (),
     failing: Collection[str] | None = None,
 ) -> list[Regression]:
-    """Read a log, and return one Regression for each simulator run, but at least one.
+    """Read a log, and return one Regression for each run of a simulator; if there is no run, return one for the log.
 
     Args:
         log: The log.
@@ -176,7 +176,7 @@ def simulator_name(text: str) -> str:
 
 
 @functools.cache
-def _of_commands() -> tuple[str, ...]:
+def _command_marks() -> tuple[str, ...]:
     """Return strings that mark a tool's command as printed by make or a runner."""
     names = simulators.programs()
     endings = (f"{name} " for name in names if not any(name != one and name.endswith(one) for one in names))
@@ -273,7 +273,7 @@ class _Splitter:
         number, counted, shown = chunk.first, 0, 0
         words = _BY_NAME if self._named else _BY_WORDS
         looks = self._now.finished or (not self._named and chunk.first < _SHOWN_UNTIL)
-        for start, end in lines_with(chunk.text, (*words, *_of_commands()) if looks else words):
+        for start, end in lines_with(chunk.text, (*words, *_command_marks()) if looks else words):
             if looks:
                 if self._open.name is None and start >= shown:
                     shown = self._command(chunk.text, start, end)
@@ -350,7 +350,7 @@ class _Splitter:
         if message is not None or self._named:
             found = _RUNNING.search(message or "")
             return found if found and found.start() == 0 else None
-        # Without the manager's name on the line (COCOTB_LOG_PREFIX), only the right count identifies the line.
+        # Without the manager's name on the line (COCOTB_LOG_PREFIX), the number of the next test identifies the line.
         found = _RUNNING.search(line)
         return found if found and int(found["index"]) == self._last_index + 1 else None
 

@@ -171,7 +171,7 @@ class Call(Struct, frozen=True, kw_only=True):
 
     @property
     def options(self) -> tuple[str, ...]:
-        """Return the options only."""
+        """Return the arguments without the words that start pytest."""
         return _split(self.arguments)[1]
 
 
@@ -402,7 +402,7 @@ def native(
     if nodeid is None:
         return call.command(runner, variables, logs)
     # The pytest in the simulator gets its own arguments: excluding a test in the outer pytest would exclude its runner.
-    # The arguments name the file too, because its conftest.py may load cocotb's plugin with its options.
+    # The arguments name the file, too, because a conftest.py above it may load cocotb's plugin, which has the options.
     # A runner's name is a keyword of all its tests.
     excluded = sorted(other for other in others if _contains(other, names[1]) and not _contains(f"{runner} ", other))
     named = (other for other in excluded[:_MOST_EXCLUDED] if _KEYWORD.fullmatch(other))

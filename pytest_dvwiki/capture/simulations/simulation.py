@@ -103,7 +103,7 @@ class SimulationOutcome(Struct, frozen=True, kw_only=True):
     simulator: Simulator | None = None
     config: str | None = None
     seed: str | None = None
-    """The seed of the whole simulation; None if it is unknown or its tests had several."""
+    """The seed of the whole simulation; None if unknown, or if the tests had several seeds."""
     command: Command | None = None
     """Reruns the item with this seed; None unless the simulation or its item failed."""
     axes: Axes = field(default_factory=Axes)
@@ -179,7 +179,7 @@ def _errors(run: SimulationRun) -> dict[str, ErrorLines]:
     """Return the error lines of each passed test that logged any, by the name of the test.
 
     Error lines outside all tests, such as those at time 0 or from a final block, are added to the last passed test.
-    Without any test, their key is empty.
+    If there is no test, the key is an empty string.
     """
     outside = next((one.errors for one in (run.main, *run.sides) if one.errors.count), NO_ERRORS)
     passed = [test for test in run.tests if test.outcome == "passed"]

@@ -101,7 +101,7 @@ class SimulationRun:
         return redact((test.case.seed if test.case is not None else None) or self.seed or "") or None
 
     def item_command(self, seed: str | None, *, strict: bool = False, rebuild: bool = False) -> Command | None:
-        """Return the command that reruns the item; with `rebuild`, it does not take what a failed build left."""
+        """Return the command that reruns the item; with `rebuild`, make does not reuse what a failed build left."""
         if self.sim.call is None:
             return None
         return reproduce.again(
@@ -110,7 +110,7 @@ class SimulationRun:
             seed=seed,
             cocotb=self.cocotb,
             strict=strict,
-            # Verilator writes its Makefile although warnings make it fail, and make would build with that.
+            # Verilator writes a Makefile even if warnings make it fail, and make would build with that Makefile.
             rebuild=rebuild and self.simulator is not None and self.simulator.name == "verilator",
             modules=self.modules,
         )
@@ -205,7 +205,7 @@ class SimulationRun:
 
     @functools.cached_property
     def first_failed(self) -> CocotbTest | None:
-        """Return the first test that failed."""
+        """Return the first test that failed; None if none failed."""
         return next((test for test in self.tests if test.failed), None)
 
     def _find_setup(self) -> Setup:

@@ -93,7 +93,7 @@ def read(root: Path, *paths: str, given: str = "") -> Leftovers:
         logs=find(root, given).artefacts if given else (),
         root=root,
         interest=Matcher(registry),
-        names=lambda text: verdict.error_class if (verdict := classifier.classify_text(text)) else None,
+        class_of=lambda text: verdict.error_class if (verdict := classifier.classify_text(text)) else None,
     )
 
 
