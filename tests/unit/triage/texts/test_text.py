@@ -267,6 +267,14 @@ FAILURES = {
         ),
         "tool_error/simulator_crash",
     ),
+    "sv2v with its stack": (
+        "sv2v: cannot resolve q\nCallStack (from HasCallStack):\n  error, called at src/Convert.hs:12:3 in main:X",
+        "compile_error/unknown",
+    ),
+    "an object of the testbench": (
+        "AttributeError: 'RandomObject' object has no attribute 'seed'",
+        "python_error/attribute_error",
+    ),
     "bluespec with its text below": (
         (
             'compiling Top.bsv\nError: "Vectors.bsv", line 46, column 6: (S0015)\n'
