@@ -25,11 +25,12 @@ def add_cause(parser: argparse.ArgumentParser) -> None:
 
 
 def cause_called(layout: Layout, name: str) -> tuple[str, str | None]:
-    """Return the fingerprint of the cause given by the user, and the path of its page.
+    """Return the name of the cause that the user means, and the path of its page (None if it has none).
 
     Args:
         layout: Where the wiki is.
-        name: A fingerprint or its first digits, or a page's path, current name or former name.
+        name: What the user typed: a fingerprint or its first digits, a cause's name, or a page's path, current name or
+            former name.
 
     Raises:
         UsageError: No cause matches the name, or several do.
@@ -44,10 +45,10 @@ def cause_called(layout: Layout, name: str) -> tuple[str, str | None]:
         page = next(iter(pages_called(history.page_cache, name, ("bugs",))), None)
         check, slash, of_run = name.partition(SLASH)
         asked = next(iter(page.fingerprints()), name) if page else check.lower()
-        # Several causes can have the same fingerprint, which then does not say which of them is meant.
+        # If several causes have this fingerprint, all of them are found, and the user has to choose.
         found = [each for each in known if each == asked or (not page and each.startswith(f"{asked}{SLASH}"))]
         if slash and not page:
-            # A run may call a cause by another name than its page does.
+            # The user may have copied a cause's name from a run's record, where it differs from the name on the page.
             in_run = history.archive.found_in_run(f"{asked}{slash}{of_run}")
             found = [in_run] if in_run is not None else []
             if not found:

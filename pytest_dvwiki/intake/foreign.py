@@ -99,7 +99,7 @@ def read_wiki(folder: Path, config: WikiConfig) -> tuple[list[ForeignPage], list
         config: The target wiki.
 
     Returns:
-        The pages, and a line for each file that cannot be read.
+        The pages, and a line for each file that was left out because it cannot be read or has no frontmatter.
 
     Raises:
         NoWikiError: The folder contains no wiki in this layout, or a wiki that dvwiki made.

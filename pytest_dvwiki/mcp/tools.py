@@ -204,7 +204,7 @@ class Project:
         data = {key: value for key in ("address", "version", "content", "proposal") if (value := getattr(outcome, key))}
         done = f"{outcome.status}: {named(outcome.address)}{f', version {outcome.version}' if outcome.version else ''}"
         present = (
-            quoted(outcome.content, 1 << 20, data="present content", language="markdown") if outcome.content else ""
+            quoted(outcome.content, 1 << 20, data="current content", language="markdown") if outcome.content else ""
         )
         shown = "\n".join(filter(None, ("" if outcome.reason else done, present)))
         return ToolAnswer(data=data, text=shown, status=outcome.status, reason=outcome.reason)

@@ -102,7 +102,7 @@ def by_decile(decisions: Iterable[Decision]) -> tuple[Decile, ...]:
 
 
 def check_calibration(shown: Iterable[Decile]) -> Iterator[Finding]:
-    """Yield a finding for each decile whose confidence differs from the share of right verdicts."""
+    """Yield a finding for each decile in which chance does not explain the number of right verdicts."""
     for decile in shown:
         if decile.is_off:
             wrong = Counter(decision.pattern or "no pattern" for decision in decile.decisions if not decision.right)

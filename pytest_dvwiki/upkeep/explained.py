@@ -26,7 +26,7 @@ _CAUSES: dict[Kind, frozenset[Kind]] = {
 
 
 def without_explained(findings: Collection[Finding]) -> list[Finding]:
-    """Return the findings that are not explained by another finding; fixing these also removes the explained ones."""
+    """Return the findings without those that another finding explains: they disappear once the other one is fixed."""
     kinds_in: dict[str, set[Kind]] = {}
     for finding in findings:
         kinds_in.setdefault(_place(finding), set()).add(finding.kind)

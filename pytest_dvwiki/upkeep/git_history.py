@@ -65,8 +65,8 @@ def check_records(layout: Layout, archive: Archive) -> Iterator[Finding]:
         if what == "M" and _is_as_in(layout, was, file):
             continue
         who = f"commit {commit}" if commit else "an uncommitted change"
-        did = "changed it, but records must not change" if what == "M" else "removed it, and no monthly file"
-        " contains it"
+        gone = "removed it, and no monthly file contains it"
+        did = "changed it, but records must not change" if what == "M" else gone
         back = f"restore it: `git checkout {was} -- {os.path.relpath(file, layout.root)}`"
         yield Finding(f"../tasks/{place}", 0, "record_changed", f"{who} {did}", back)
 

@@ -89,7 +89,7 @@ def page_named(page_cache: PageCache, name: str) -> PageSummary:
 
 
 def cause_named(archive: Archive, page_cache: PageCache, name: str) -> str:
-    """Return the fingerprint of a cause, given its page or the fingerprint's first digits.
+    """Return the name of a cause, given its page, its name in a run, or the first digits of its fingerprint.
 
     Raises:
         MergeError: No cause matches, or several do.

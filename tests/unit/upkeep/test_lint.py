@@ -533,6 +533,8 @@ def test_a_record_that_was_changed_or_removed_is_found(wiki: Path, is_committed:
     changed = found(wiki, "record_changed")
     assert [each.page for each in changed] == [f"../tasks/2026/11/{each.name}" for each in (one, two)]
     assert all(each.text.startswith(who) for each in changed)
+    ends = ("changed it, but records must not change", "removed it, and no monthly file contains it")
+    assert all(each.text.endswith(end) for each, end in zip(changed, ends, strict=True))
     for each in changed:
         command = re.search("`git (.*)`", each.remedy)
         assert command
