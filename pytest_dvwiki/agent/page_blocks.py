@@ -94,7 +94,7 @@ class PageBlocks:
         try:
             return load_registry(sorted(self._layout.patterns.glob("*.yaml")))
         except PatternError as error:
-            # The commands that classify report this error.
+            # The user sees this error in commands that classify, so a prompt need not mention it.
             _logger.debug("the project's own patterns were not used: %s", error)
             return load_registry()
 
@@ -135,7 +135,7 @@ class PageBlocks:
         history = aggregate.cause(self._history.archive, page.fingerprints())
         if history is None:
             return PromptBlock(header, resolution)
-        known = replace(facts(page), status="")  # the header has it
+        known = replace(facts(page), status="")  # the header shows the status
         cause = self.with_advice(page, Cause.on_record(page.cause, history, known))
         task = history.task_ids[0]
         lines: list[str] = []

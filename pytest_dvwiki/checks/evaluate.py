@@ -132,8 +132,8 @@ def check(path: Path, *, root: Path, environment: Mapping[str, str]) -> CheckRes
 
     Args:
         path: The file of the check.
-        root: Folder that file names in the result and in errors are relative to.
-        environment: The environment variables for use in the names of input files.
+        root: The folder; names of files in the result and in errors are relative to it.
+        environment: The environment variables, which the names of input files may contain.
 
     Raises:
         CheckError: The check cannot be run.
@@ -207,7 +207,7 @@ def _of_files(
 
 
 class _Extraction:
-    """Searches the files for the items. Each file is read only once."""
+    """Searches the files for the items. A file is read once for all items that are searched for in it."""
 
     def __init__(self, checked: Check, inputs: Sequence[Input]) -> None:
         self._checked = checked
@@ -290,7 +290,7 @@ def _extracted(item: Expectation, line: str) -> ResultLine | None:
         value=value,
         matched_content=line.strip(),
         parsed_fields=fields,
-        reason=f"is incomplete: {', '.join(empty)} is empty" if empty else "",
+        reason=f"is incomplete: {', '.join(empty)} {'is' if len(empty) == 1 else 'are'} empty" if empty else "",
     )
 
 

@@ -107,7 +107,7 @@ def _run(arguments: list[str]) -> int:
             module.add_arguments(command)
             command.set_defaults(run=module.run)
     args = parser.parse_args(arguments)
-    from pytest_dvwiki.cli.output import cleaned  # noqa: PLC0415  # `--help` needs none
+    from pytest_dvwiki.cli.output import cleaned  # noqa: PLC0415  # `--help` needs no cleaning
 
     with cleaned():
         return _run_command(args)

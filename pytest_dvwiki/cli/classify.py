@@ -60,7 +60,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _as_json(value: object, *, indent: int | None = None) -> str:
-    import json  # noqa: PLC0415  # text output needs none
+    import json  # noqa: PLC0415  # text output needs no JSON
 
     return json.dumps(value, indent=indent)
 

@@ -22,7 +22,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Print the content to standard output, and its version and what was left out to standard error.
+    """Print the content to standard output; print the version, and what was left out, to standard error.
 
     Returns:
         1 if there is no such page.

@@ -614,7 +614,7 @@ def _vcs(settings: Settings, commit: str | None) -> Vcs:
     if found is None:
         raise UsageError(f"--commit {commit}: git knows no such commit in {settings.layout.root}")
     now = repository.state()
-    # If that commit is checked out with uncommitted changes, the files may have been made with them.
+    # If that commit is checked out with uncommitted changes, the files may have been made with these changes.
     return now if now.commit == found else Vcs(commit=found)
 
 

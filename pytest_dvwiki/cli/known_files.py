@@ -53,7 +53,7 @@ class KnownFiles:
         """
         found = self.on_record(files)
         known = {file.path: runs[0] for file in files if (runs := self._runs(file, found))}
-        # A file that was archived with one of these runs, and is given together with that run's files, belongs to it.
+        # A file that is given together with other files of a known run, and was archived with that run, belongs to it.
         again = set(known.values())
         for file in files:
             beside = [run.task_id for run in found.get(file.sha256, ()) if run.task_id in again]

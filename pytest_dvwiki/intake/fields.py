@@ -202,7 +202,7 @@ class _Markdown:
     def _line(self, line: str) -> None:
         field = _FIELD.fullmatch(line)
         if field and (name := NAMES.get(re.sub(r"[ -]", "_", field[1].lower()))):
-            # A back-tick before the value was removed together with the name.
+            # If `_FIELD` has dropped the opening back-tick of the value, the closing one is dropped, too.
             value = field[2].rstrip("` ") if field[2].count("`") % 2 else field[2]
             self._begin(name, field[1].lower(), value)
         elif heading := HEADING.fullmatch(line):
@@ -252,7 +252,7 @@ class _Markdown:
             self._begin(NAMES[re.sub(r"[ -]", "_", spelled)], spelled, "")
 
     def _fence(self, lines: Sequence[str], place: int, kind: str) -> int:
-        """Read a fenced block: JSON, the value of the field before it, or ordinary lines; return the index after it."""
+        """Read a fenced block (JSON, the value of the field before it, or ordinary lines); return the next index."""
         end = next((n for n in range(place + 1, len(lines)) if FENCE.match(lines[n])), len(lines))
         inside = lines[place + 1 : end]
         if (kind in {"", "json"} and (found := _json("\n".join(inside)))) and any(found):

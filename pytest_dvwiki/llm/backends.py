@@ -91,7 +91,7 @@ def client_of(backend: Backend) -> Any:
     if backend.kind == "command":
         return None
     try:
-        # Importing one of these libraries takes a second, so only a call does it.
+        # Importing one of these libraries takes a second, so it is imported only for a call.
         if backend.kind == "openai":
             from openai import OpenAI as Client  # noqa: PLC0415
         else:

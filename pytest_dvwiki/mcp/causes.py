@@ -51,7 +51,7 @@ def in_log(settings: Settings, log: Iterator[bytes], opened: Opened) -> ToolAnsw
     Raises:
         OSError: The log cannot be read.
     """
-    notes: list[str] = []  # `dvwiki patterns test` reports them
+    notes: list[str] = []  # about invalid patterns; dropped, because `dvwiki patterns test` reports these
     extra = partial(further_patterns, settings, notes.append)
     registry = Services(settings, extra_patterns=extra, note=notes.append).registry
     sieve = TextClassifier(registry).sieve()

@@ -140,7 +140,7 @@ class WikiServer:
             return fitted(denied(problem), project.settings.max_context_tokens, project.count)
         budget = project.budget(arguments)
         key, token = self._key(session, str(arguments.get("reader", "")))
-        if key is None and "reader" in self._schemas[name]["properties"]:  # other tools are not limited
+        if key is None and "reader" in self._schemas[name]["properties"]:  # only tools that read pages are limited
             budget = min(budget, WITHOUT_READER)
         caller = self._caller(key or token)
         with caller.lock:

@@ -52,7 +52,7 @@ def _of_user() -> Path | None:
 def read(name: str) -> bytes | None:
     """Return the content of a cached file; None if it is missing or unreadable.
 
-    If the wiki's cache does not have it, the user's is tried, because the run that created the wiki wrote there.
+    A file that is not in the wiki's cache is looked up in the user's cache: the run that created the wiki wrote there.
     """
     for where in (folder(), _of_user() if _wikis and not os.environ.get("DVWIKI_CACHE_DIR") else None):
         if where is not None:
@@ -81,7 +81,7 @@ def write(name: str, data: bytes) -> None:
 
 
 def _prune(where: Path, name: str) -> None:
-    """Remove the oldest files of one kind; each version of the patterns adds one."""
+    """Remove the oldest files of one kind; each version of the patterns adds a file."""
     of_sort = where.glob(f"{name.partition('-')[0]}-*")
     for old in sorted(of_sort, key=lambda path: path.stat().st_mtime, reverse=True)[_MOST:]:
         old.unlink(missing_ok=True)

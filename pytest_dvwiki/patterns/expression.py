@@ -51,7 +51,7 @@ def check(source: str, *, needs_literal: bool = True, user_written: bool = True)
 
     Args:
         source: The expression.
-        needs_literal: Whether it must contain a literal to scan for.
+        needs_literal: Whether the expression must contain a literal to scan for.
         user_written: Whether a user wrote the expression, so that RE2 has to accept it; built-in ones are for `re`.
 
     Returns:

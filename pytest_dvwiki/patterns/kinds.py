@@ -13,7 +13,7 @@ FAMILIAR = 8
 ENOUGH = 32
 """Maximum number of lines of one kind yielded by a search; callers may keep fewer."""
 MOST = 4096
-"""Maximum number of kinds remembered; adding another clears them."""
+"""Maximum number of kinds remembered; one more kind, and all are forgotten."""
 _NUMBER = re.compile(r"([0-9a-f](?:(?<=[1-9])[0-9a-f]*+|(?<=0)x0*+[1-9a-f][0-9a-f]*+|[0a-f]*+[1-9][0-9a-f]*+))")
 """A number that is not zero. A single set of first characters for all alternatives doubles the speed."""
 

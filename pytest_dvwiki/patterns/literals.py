@@ -51,7 +51,7 @@ class Literals:
         return _in_order(self._search_one_by_one(lowered)) if found is None else found
 
     def _found_at_once(self, lowered: str) -> Fitting | None:
-        """Return the expressions found by the automaton; None if it fails."""
+        """Return the expressions found by the automaton; None if the automaton fails."""
         if self._set is None:
             self._set = _Set(self._needs)
         return self._set.fitting(lowered)

@@ -245,7 +245,7 @@ class Matcher:
                             counts.note(group[offset])
                     yield of_message[0], hit
                 elif certain and len(of_message) == 1 and not message.head:
-                    # A result under a head, or for several joined lines, says nothing about the line alone.
+                    # Further lines of this kind are skipped, which is right only if the line alone decided.
                     self._dull.note(group[of_message[0]])
 
     def _candidates(

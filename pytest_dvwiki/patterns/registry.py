@@ -62,7 +62,7 @@ class Registry:
         self._triggers = chosen
         self._by_id = {entry.pattern.id: entry for entry in self.entries}
         self.hash = hashlib.sha256(msgspec.json.encode(self.patterns)).hexdigest()[:16]
-        """Identifies the registry in records. The same patterns give the same hash, in whatever files they are."""
+        """Identifies the registry in records. The same patterns give the same hash, no matter which files have them."""
 
     @property
     def triggers(self) -> Triggers:

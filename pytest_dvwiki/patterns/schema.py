@@ -81,7 +81,7 @@ class Pattern(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
         """Return what to do about a message.
 
         Args:
-            groups: Values of the names in `fix`; if one is missing, the sentence is still readable.
+            groups: Values for the names in `fix`; the sentence is readable even if a value is missing.
         """
         others = [value for name, value in groups.items() if value and name not in {"expected", "actual"}]
         named = {"name": others[0]} if len(others) == 1 else {}
@@ -254,7 +254,7 @@ def _no_new_subtype(name: str, subtypes: Collection[str], *, user_written: bool)
         return f"is not in the taxonomy; {_nearest(name, subtypes)}"
     if not _SUBTYPE.fullmatch(name):
         return "is not a name for a subtype; write lower-case letters, digits and underscores"
-    import difflib  # noqa: PLC0415  # few patterns bring a subtype
+    import difflib  # noqa: PLC0415  # few patterns add a subtype
 
     near = difflib.get_close_matches(name, subtypes, n=1, cutoff=min(_LIKE, 1 - 1 / len(name)))
     return f"is very similar to {near[0]!r}; use that, or a clearly different name" if near else None

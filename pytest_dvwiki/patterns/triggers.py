@@ -115,7 +115,7 @@ def least(literals: Iterable[str]) -> list[str]:
 
 @functools.cache
 def _heads() -> tuple[str, ...]:
-    """Return words that are scanned for in any case; a literal that contains one of them is free."""
+    """Return words that are scanned for in any case, so that a literal with one of these words costs nothing more."""
     return (*_COMMON, *(word for tool in simulators.tools() for word in tool.scan_words))
 
 

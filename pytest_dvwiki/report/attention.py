@@ -56,7 +56,7 @@ if TYPE_CHECKING:
     from pytest_dvwiki.wiki.page_summary import PageSummary
 
 Word = Literal["NEW", "REGRESSED", "KNOWN", "WAIVED", "FIXED", "MAYBE FIXED"]
-"""The state of a cause in the newest runs; FIXED and MAYBE FIXED mean that its tests pass again."""
+"""The state of a cause in the newest runs; FIXED and MAYBE FIXED mean that the tests of the cause pass again."""
 WEEK = timedelta(days=7)
 _SHOWN = (Seen, SeenOn, Regressed, Beside, FixedBy, Came, Infrastructure, Tracked, Accepted, Reproduce, Unseeded)
 """The kinds of statements to show."""

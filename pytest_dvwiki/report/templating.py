@@ -46,5 +46,5 @@ def environment() -> Environment:
 
 def _cleaned(value: object) -> object:
     """Remove escape sequences and invisible characters from a value that a template shows."""
-    # Markup is a string, too, and stays markup.
+    # A cleaned `Markup` is still a `Markup`, so that it is not escaped a second time.
     return type(value)(clean(value)) if isinstance(value, str) else value

@@ -58,7 +58,7 @@ def reclassify_failure(occurrence: Occurrence, fingerprint_version: int, classif
 def _failure(occurrence: Occurrence, *excerpts: Excerpt) -> Failure:
     test = occurrence.tests[0] if occurrence.tests else None
     is_simulated = any(one.simulator or one.sim_time for one in occurrence.tests)
-    # A failed assertion is a python_error without a simulator only. So this record says where the assertion ran.
+    # A failed assertion is a `python_error` only without a simulator, so the recorded class shows where it failed.
     is_check = occurrence.failure_subtype == "assertion_error" or (occurrence.pattern or "").startswith(ASSERTIONS)
     is_of_item = occurrence.error_class == "python_error" and is_check
     return Failure(

@@ -140,7 +140,7 @@ class Classifier:
     def _as_one_alike(self, failure: Failure) -> Verdict:
         if self._kept:
             return self.classify(failure)
-        given = self._given(failure)  # a hook may look at anything
+        given = self._given(failure)  # hooks see each failure, because they may look at values
         if given is not None:
             return self._as_decided(given)
         key = self._likeness.key(failure)
@@ -191,7 +191,7 @@ class Classifier:
         return self._given(failure) or self._first_cause(failure)
 
     def _given(self, failure: Failure) -> Verdict | None:
-        """Return the verdict of the first hook that has one."""
+        """Return the verdict of the first hook that returns one; None if no hook does."""
         for hook in self._hooks:
             given = hook(failure)
             if given is not None:
@@ -370,7 +370,7 @@ def _runners_up(choice: Choice | None) -> tuple[RunnerUp, ...]:
 
 
 def _excerpt(excerpts: Sequence[Excerpt], choice: Choice | None) -> str:
-    """Return the lines around the first cause. If the plugin itself wrote it, return the last lines of the logs."""
+    """Return the lines around the first cause; if that is a sentence of the plugin, the last lines of the logs."""
     quoted = [excerpt for excerpt in excerpts if excerpt.source != "run" and excerpt.lines]
     if choice is None:
         return excerpt_around(quoted[0].lines, quoted[0].lines[0][0]) if quoted else ""
@@ -385,7 +385,7 @@ def _excerpt(excerpts: Sequence[Excerpt], choice: Choice | None) -> str:
 
 
 def excerpt_around(lines: Sequence[tuple[int, str]], line: int) -> str:
-    """Return up to 40 lines around a line, a third of them before it."""
+    """Return up to 40 lines of text: a given line, a dozen lines before it, and the lines after it."""
     at = bisect_left(lines, line, key=itemgetter(0))
     start = max(0, min(at - EXCERPT_LINES // 3, len(lines) - EXCERPT_LINES))
     chosen = lines[start : start + EXCERPT_LINES]

@@ -51,7 +51,7 @@ WEIGHTS: Mapping[str, float] = {
     "some seeds": 0.0,
     "another simulator passes": 0.0,
 }
-"""Weight of each kind of clue, in log-odds for its side; fitted by `tests/bench/origin.py --fit`."""
+"""Weight of each kind of clue, in log-odds for the clue's side; fitted by `tests/bench/origin.py --fit`."""
 PERSON = 3.0
 """Weight of a person's decision about this cause: 95 % confidence without other evidence. Not measured."""
 _INSTANCE = WEIGHTS["changes"]
@@ -166,7 +166,7 @@ def judge(
     elif python_bench and pattern is not None and pattern.id == _OWN and frame and frame.source.startswith("raise "):
         clue = undecided("check")
     elif python_bench and error_class == "python_error" and _is_check(failure_subtype, pattern):
-        # The pytest test itself checked what its simulation gave.
+        # This is a pytest test that itself checked the results of its simulation.
         clue = undecided(_KINDS.get(pattern.failure_subtype, "check") if pattern is not None else "check")
     elif error_class == "python_error" and in_libraries:
         clue = undecided("library")
@@ -207,7 +207,7 @@ def conclude(clues: Sequence[Clue]) -> Origin:
     if person is not None and person.side not in SIDES:
         return Origin(type="UNKNOWN", confidence=0.0, reasons=_reasons(clues, person.side))
     if person is not None:
-        # A person's decision counts, with less confidence if the evidence is against it.
+        # A person's decision gives the side; evidence against it only lowers the confidence.
         agrees = person.side == side
         return Origin(
             type=person.side, confidence=confidence if agrees else CLEAR, reasons=_reasons(clues, person.side)

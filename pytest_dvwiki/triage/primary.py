@@ -86,7 +86,7 @@ _CONSEQUENCES = frozenset({"assertion_fail", "scoreboard_fail", "coverage_miss",
 _EMPTY_CHECK = re.compile(r"AssertionError(?:: (?:assert )?(?:False|0))?")
 """An assertion without a message; it only reports what was found earlier."""
 _TALLY = re.compile(r"UVM_(?:ERROR|FATAL) ?: ?\d+|AssertionError: assert \d+ == 0")
-"""A row of UVM's report summary, or a check that an unnamed number is 0, as a number of errors should be."""
+"""A row of UVM's report summary, or a check that a number is 0: it probably counts errors."""
 _WARNING = r"(?:[^\s:]{1,300}:\d+(?::\d+)?: ?)?[Ww]arning\b(?! as error| treated)|[^\s:]{1,300}:\d+(?::\d+)?: ?warning:"
 """Prefix of a compiler's warning."""
 _STOP = re.compile(
@@ -454,7 +454,7 @@ def _values(candidate: Candidate) -> set[str]:
 
 
 def _of_assertion(best: Candidate, ranked: list[Candidate]) -> tuple[Candidate, str] | None:
-    """Return the candidate that outranks an HDL assertion: its report through UVM, or a failed randomize."""
+    """Return what outranks an HDL assertion (its UVM report, or a failed randomize), with the rule; None otherwise."""
     near = range(best.line + 1, best.line + _REPORTED_WITHIN + 1)
     reports = (c for c in ranked if c.source == best.source and c.line in near and _is_uvm(c))
     report = next((c for c in reports if c.pattern.failure_subtype != UNKNOWN), None)

@@ -1,6 +1,6 @@
 """Drift: finds citations of code that no longer exists, such as `rtl/fifo.sv:sync_fifo`.
 
-Only certain cases are reported: the file does not exist, or does not declare the name.
+A citation is reported only if it is certain that the file, the name or the line does not exist; the rest are hints.
 """
 
 from __future__ import annotations

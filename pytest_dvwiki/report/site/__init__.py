@@ -26,7 +26,7 @@ def make_site(layout: Layout, folder: Path) -> Made:
         WikiError: The folder contains other files, or cannot be written.
     """
     try:
-        from pytest_dvwiki.report.site.making import make  # noqa: PLC0415  # imports what the extra brings
+        from pytest_dvwiki.report.site.making import make  # noqa: PLC0415  # imports packages of the extra
     except ModuleNotFoundError as error:
         raise MissingError(error.name) from None
     return make(layout, folder, runs.today())

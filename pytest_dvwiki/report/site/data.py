@@ -168,7 +168,7 @@ class Data:
         return {name: each for each in self.causes for name in each.fingerprints}
 
     def known_of(self, cause: Cause) -> Known | None:
-        """Return a cause with its totals, or None if it is not on record."""
+        """Return a cause with its totals, or None if the cause is not on record."""
         return self.by_fingerprint.get(cause.name) or self.by_fingerprint.get(cause.occurrence.fingerprint)
 
     @cached_property
@@ -212,7 +212,7 @@ class Data:
 
     @property
     def names(self) -> list[str]:
-        """Return the names of the regressions with the most runs among the newest runs, sorted by that number."""
+        """Return the names of the regressions with the most of the newest runs, the one with the most runs first."""
         return [name for name, _ in Counter(run.name for run in self.newest_runs).most_common(_MOST_NAMES)]
 
     def charts(self, name: str) -> list[Chart]:

@@ -55,7 +55,7 @@ class _SiteHandler(SimpleHTTPRequestHandler):
     server: Server
 
     def parse_request(self) -> bool:
-        """Refuse every request whose Host header is not this server."""
+        """Refuse every request whose Host header does not name this server."""
         if not super().parse_request():
             return False
         if self.headers.get("Host", "") in {f"{name}:{self.server.server_port}" for name in (HOST, "localhost")}:

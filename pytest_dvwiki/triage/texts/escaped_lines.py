@@ -80,7 +80,7 @@ class Folds:
         return b"".join((*parts, block[done:]))
 
     def part(self, lines: list[str]) -> list[str]:
-        """Split the lines of a complete text if it lost its line feeds."""
+        """Return the lines of a complete text, divided further if the text lost its line feeds."""
         found = split_run_together(lines)
         if found is None:
             return lines

@@ -120,7 +120,7 @@ def _passed(text: str, first_line: int) -> tuple[tuple[int, int], ...]:
 
 
 def _indented(text: str, at: int, end: int) -> int:
-    """Return the number of deeply indented lines after the one at `at`."""
+    """Return the number of deeply indented lines that follow the line at offset `at`."""
     count = 0
     for line in text[at:end].split("\n")[1:]:
         if not re.match(r"(?:# )?\s{16,}\S", line):

@@ -99,7 +99,7 @@ class Sieve:
         return self._scan.count if self._scan is not None else sum(block.count(b"\n") for block in self._waiting)
 
     def finish(self) -> Kept:
-        """Return the kept lines, after the last block."""
+        """Return the kept lines; called once, after the last block."""
         if self._scan is not None:
             kept = self._scan.finish()
         else:
@@ -130,7 +130,7 @@ class _Kinds(KindCounts):
         self._fresh.append(kind)
 
     def kept(self, line: int) -> None:
-        """Note that the last message was kept, and its line number."""
+        """Note that the last message was kept, with the number of its line."""
         self.hits[line] += 1
         # The other lines of a message are not messages of their own.
         for kind in self._fresh[:1]:
