@@ -612,7 +612,9 @@ def _vcs(settings: Settings, commit: str | None) -> Vcs:
     repository = Repository(settings.layout)
     found = repository.commit(commit)
     if found is None:
-        raise UsageError(f"--commit {commit}: git knows no such commit in {settings.layout.root}")
+        raise UsageError(
+            f"--commit {commit}: git knows no such commit in {settings.layout.root}; fetch it, or give another"
+        )
     now = repository.state()
     # If that commit is checked out with uncommitted changes, the files may have been made with these changes.
     return now if now.commit == found else Vcs(commit=found)

@@ -74,7 +74,7 @@ def run(args: argparse.Namespace) -> int:
                 print(f"not committed: {error}")
                 return 1
     except Timeout:
-        print(f"another dvwiki maintain is working on {layout.wiki}; nothing was done")
+        print(f"another dvwiki maintain is working on {layout.wiki}; nothing was done, so run it again later")
         return _BUSY
     for note in made.notes:
         print(note)

@@ -133,7 +133,7 @@ def _edited(proposal: Proposal) -> str:
         try:
             status = subprocess.run([*shlex.split(editor), str(file)], check=False).returncode
         except OSError as error:
-            raise UsageError(f"{editor}: {error.strerror}") from error
+            raise UsageError(f"{editor}: {error.strerror}; set EDITOR to your editor, or use --file") from error
         if status:
-            raise UsageError(f"{editor} ended with exit status {status}; nothing was changed")
+            raise UsageError(f"{editor} ended with exit status {status}; nothing was changed, so try again")
         return text_of(str(file))

@@ -159,9 +159,9 @@ def _check(backend: Backend, here: str) -> None:
     """
     needed = {"command": "run", "openai": "model", "anthropic": "model"}.get(backend.kind)
     if needed and not getattr(backend, needed):
-        raise ProjectFileError(f"{here}: it lacks the key `{needed}`")
+        raise ProjectFileError(f"{here}: it lacks the key `{needed}`; add it")
     if isinstance(backend.model, dict) and _DEFAULT not in backend.model:
-        raise ProjectFileError(f"{here}.model: it lacks the key `{_DEFAULT}`")
+        raise ProjectFileError(f"{here}.model: it lacks the key `{_DEFAULT}`; add it for the other steps")
     if backend.timeout <= 0:
         raise ProjectFileError(f"{here}.timeout: expected a number of seconds above 0, got {backend.timeout}")
     try:
