@@ -182,7 +182,7 @@ class Matcher:
         return found
 
     def match(self, message: str) -> Hit | None:
-        """Return the match with the highest precedence for one message, including benign patterns."""
+        """Return the match with the highest precedence for one message; see `matches`."""
         return next(self.matches(message), None)
 
     def is_benign(self, message: str) -> bool:
@@ -194,7 +194,10 @@ class Matcher:
         return False
 
     def matches(self, message: str) -> Iterator[Hit]:
-        """Yield the matches of all patterns for one message, in order of precedence."""
+        """Yield the matches of all patterns for one message, in order of precedence.
+
+        Benign patterns are included, and so are patterns whose `together_with` another line has to match.
+        """
         for number, expressions in self._literals.fitting(_lowered(message)).items():
             rule = self._rules[number]
             groups = rule.decide(message, expressions)
@@ -325,7 +328,7 @@ def _kind(line: str) -> str:
 
 
 def _lowered(text: str) -> str:
-    # The only character whose lower case is longer than itself; it would shift the offsets.
+    # U+0130 is the only character that becomes longer in lower case; it would shift the offsets.
     return text.replace("\u0130", "i").lower()
 
 

@@ -222,7 +222,7 @@ def conclude(clues: Sequence[Clue]) -> Origin:
 
 
 def with_clues(verdict: Verdict, clues: Iterable[Clue]) -> Verdict:
-    """Return a verdict with further evidence, and with the origin that follows from it.
+    """Return a verdict with further evidence, without the evidence that this refutes, and with the resulting origin.
 
     The verdict is returned unchanged if a hook decided it, or if the environment failed.
     """
@@ -320,7 +320,7 @@ def _weight(clue: Clue) -> float:
 
 
 def _reasons(clues: Iterable[Clue], side: OriginType) -> tuple[str, ...]:
-    """Return the reasons as text, those for the given side first."""
+    """Return the texts of clues, the clues for the given side first."""
     return tuple(clue.text for clue in sorted(clues, key=lambda clue: clue.side != side))
 
 
