@@ -158,9 +158,9 @@ def load_registry(
     """Return the registry of a project's own patterns followed by the built-in ones.
 
     Args:
-        extra: Files, folders (with `*.yaml` sorted by name) and patterns, in order of precedence. An id must be unique
-            within each.
-        problem: Called for each unreadable file and invalid pattern; they are left out if it returns.
+        extra: Files, folders (with `*.yaml` sorted by name) and patterns, in order of precedence. No file or folder may
+            have two patterns with one id.
+        problem: Called for each unreadable file and invalid pattern; if this function returns, they are left out.
 
     Raises:
         PatternError: A pattern is invalid, unless `problem` handles it.

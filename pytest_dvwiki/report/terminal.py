@@ -113,7 +113,7 @@ def render(session: Session, *, verbosity: int, width: int) -> Iterator[Line]:
         width: Columns of the terminal.
     """
     lines = _parts(session, verbosity=verbosity, width=max(40, width))
-    # Each part begins with an empty line; the first one printed does not need it.
+    # Each part begins with an empty line, which the first part does not need.
     for line in itertools.dropwhile(lambda line: not line.text, lines):
         # Text from records and pages is not trusted: it might contain control codes that move the cursor.
         yield replace(line, text=clean(line.text).replace("\n", " "))

@@ -294,7 +294,7 @@ def of_seeds(failed: int, passed: int) -> tuple[Clue, ...]:
     """Return the clue that a test fails with only some seeds, so the fault depends on the stimulus."""
     if not passed or failed + passed < FEWEST_SEEDS:
         return ()
-    text = f"fails with {failed} of {failed + passed} seeds: it depends on the stimulus"
+    text = f"fails with {failed} of {failed + passed} seeds: the failure depends on the stimulus"
     return (Clue("some seeds", "RTL_BUG", text),)
 
 

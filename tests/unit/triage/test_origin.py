@@ -134,7 +134,7 @@ def test_a_failed_check_alone_is_unknown_with_both_readings_and_what_would_decid
         DECIDES,
     )
     seen = conclude((*CHECK, *of_seeds(1, 2)))
-    assert seen.reasons[1] == "fails with 1 of 3 seeds: it depends on the stimulus"
+    assert seen.reasons[1] == "fails with 1 of 3 seeds: the failure depends on the stimulus"
     assert "another seed" not in seen.reasons[2]
 
 
@@ -371,7 +371,7 @@ def test_files_that_may_not_have_been_read_are_not_called_sources() -> None:
 
 
 def test_seeds_say_whether_a_fault_depends_on_the_stimulus() -> None:
-    assert [clue.text for clue in of_seeds(1, 2)] == ["fails with 1 of 3 seeds: it depends on the stimulus"]
+    assert [clue.text for clue in of_seeds(1, 2)] == ["fails with 1 of 3 seeds: the failure depends on the stimulus"]
     assert of_seeds(3, 0) == of_seeds(0, 3)[1:] == ()
 
 
