@@ -63,7 +63,7 @@ class Archivist:
             ledger: The results from the session's reports.
             coverage: The bins from the session's coverage reports.
             started: Start of the session, in seconds since the epoch.
-            is_regression: Whether the session has a name, so that it is recorded even without failures.
+            is_regression: Whether the session has a name or runs in CI, so that it is recorded even without failures.
             part: Whether only some of the tests ran.
             gate_refused: Why the gate must stay closed; empty if it may open, None without a gate.
 
@@ -97,7 +97,7 @@ class Archivist:
         return archived
 
     def _written(self, ledger: Ledger, started: float) -> Iterator[SourceRow]:
-        """Yield the results files, logs and JUnit XML by which `dvwiki ingest` recognises this run, and skips them."""
+        """Yield the results files, logs and JUnit XML of this run, so that `dvwiki ingest` can skip them."""
         written = dict(ledger.sources)
         path = path_of(self._config, "xmlpath")
         if path is not None:
@@ -110,7 +110,7 @@ class Archivist:
             yield SourceRow(path=path_shown, sha256=digest, kind=WRITTEN)
 
     def take_over(self, place: JournalFolder) -> None:
-        """Archive the runs in a journal folder that were killed, under their own task ids."""
+        """Archive the killed runs in a journal folder, under their own task ids."""
         from pytest_dvwiki.capture.interrupted.orphans import find_orphans  # noqa: PLC0415  # loaded only after a kill
 
         for orphan in find_orphans(place, except_for=self._task_id, note=self._guard.note):

@@ -86,7 +86,7 @@ class GateRole:
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtestloop(self) -> None:
-        """Register the wrapper of pytest_sessionfinish as late as possible, because the last one is outermost."""
+        """Register the wrapper of pytest_sessionfinish now: the later it is registered, the further outside it is."""
         self._config.pluginmanager.register(_End(self._config, self), "dvwiki_gate_end")
 
     def settle(self, session: pytest.Session) -> str:

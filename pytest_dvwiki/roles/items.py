@@ -75,7 +75,7 @@ class ItemRole:
 
     @property
     def has_journal(self) -> bool:
-        """Return whether the journal has any content."""
+        """Return whether the journal was opened."""
         return self._journal is not None
 
     @cached_property
@@ -180,7 +180,7 @@ class ItemRole:
     pytest_runtest_teardown = pytest_runtest_call
 
     def _drop_attempt(self, running: Running) -> None:
-        """Discard the state of the previous attempt, except a failure that was not logged."""
+        """Discard the state of the previous attempt, but keep the failures of a report that was not logged."""
         running.started, running.children = time.time(), self._listen()
         running.sections_before = len(running.sections)
         if self._spool is not None:
@@ -293,7 +293,7 @@ class ItemRole:
         return report
 
     def pytest_exception_interact(self, call: pytest.CallInfo[None]) -> None:
-        """Keep the result of the last failed phase, because pytest-retry does not report every one."""
+        """Keep the result of the last failed phase, because pytest-retry does not report every phase."""
         if self._running is not None:
             self._running.error = call
 

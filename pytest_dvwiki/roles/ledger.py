@@ -54,7 +54,7 @@ class _Test(Struct, gc=False):
     directed: bool = False
     unseeded: str = ""
     unfinished: UnfinishedTest | None = None
-    """Set while a test of cocotb's own plugin is running."""
+    """What is known of a test of cocotb's own plugin while it is running; otherwise None."""
 
     def worsen(self, outcome: Outcome) -> None:
         if self.outcome is None or _RANK[outcome] > _RANK[self.outcome]:
@@ -366,7 +366,7 @@ class Ledger:
         )
 
     def _runner_failures(self, runner: _Test, tests: Iterable[str]) -> Iterator[Failure]:
-        """Yield a runner's own failures: those not reported by its tests, or one for a test that never ended."""
+        """Yield a runner's own failures: all of them if none of its tests failed, one if a test never ended."""
         if not runner.failures:
             return
         running = self._unfinished_of(tests)

@@ -66,7 +66,7 @@ class Outputs:
     # Reports
 
     def name(self, report: pytest.TestReport, failures: Sequence[Failure]) -> None:
-        """Add the labels of a test's failures to this report and later ones, because JUnit XML uses the last report."""
+        """Add the labels of a test's failures to its report and later reports, because JUnit XML uses the last one."""
         if not self._shows_tests or not (failures or report.nodeid in self._named):
             return
         if report.when == "setup":

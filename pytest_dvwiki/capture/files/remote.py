@@ -140,10 +140,11 @@ def _as_remote_error() -> Iterator[None]:
     except ImportError as error:
         raise RemoteError(f"cannot be read: {error}") from error
     except FileNotFoundError as error:
-        raise RemoteError("no such file") from error
+        raise RemoteError("no such file; check the URL") from error
     except Exception as error:
         reason = str(error).partition("\n")[0].partition(". ")[0]
-        raise RemoteError(f"cannot be read: {type(error).__name__}{f': {reason}' if reason else ''}") from error
+        problem = f"{type(error).__name__}: {reason}" if reason else type(error).__name__
+        raise RemoteError(f"cannot be read: {problem}; check the URL and your access to it") from error
 
 
 def _library() -> Any:

@@ -138,7 +138,11 @@ class Listing:
         return {name for each in self.commits for name, letter in each.touched.items() if letter in how}
 
     def only_of(self, lines: Collection[str]) -> set[str]:
-        """Return the files that no commits touch but those given, each as its `ListedCommit.line`."""
+        """Return the files that only the given commits touch.
+
+        Args:
+            lines: The commits, each as its `ListedCommit.line`.
+        """
         others = {name for each in self.commits if each.line not in lines for name in each.touched}
         return {*self.files} - others
 

@@ -53,14 +53,15 @@ class LogNames:
         3. the results file that was read with the log, if all simulations in the log ran in one folder,
         4. a file named like the log, if results files in other folders are named like their logs, or if make ran in
            another folder and the simulation chose a name for its results file,
-        5. the log's folder, if all simulations in the log ran in one folder, and the log is not from an archive and is
+        5. the log's folder, if all simulations in the log ran in one folder, and the log is no temporary copy, and is
            the only one in its folder,
         6. the log.
 
         Args:
             log: The log.
             part: The part of the log that covers this simulation.
-            results: The only results file that was read with the log; None if it does not show where make ran.
+            results: The only results file that was read with the log; None if there are several, or if it does not
+                show where make ran.
             is_only: Whether the log is that of one simulation.
             is_one_place: Whether all simulations in the log ran in the same folder, as far as known.
         """

@@ -53,7 +53,10 @@ def with_logs_elsewhere(groups: Sequence[Group]) -> list[Group]:
 
 
 def _cases(group: Group) -> Sequence[Case]:
-    """Return the tests of a folder that holds only one results file; none if any of them has no seed."""
+    """Return the tests of a folder whose only file is a results file; none if any test has no seed.
+
+    Files of other runners are left out.
+    """
     if [artefact.kind for artefact in group.artefacts] != ["results"] or group.artefacts[0].runner is not None:
         return ()
     try:

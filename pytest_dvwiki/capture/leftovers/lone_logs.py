@@ -126,7 +126,8 @@ class LoneLogs:
             log: The log.
             read: The log's content, or the error that reading it raised.
             with_builds: Whether to add the failed builds in a log that also has simulations.
-            results: The only results file that was read with the log; None if it does not show where make ran.
+            results: The only results file that was read with the log; None if there are several, or if it does not
+                show where make ran.
         """
         if isinstance(read, OSError):
             self._run.problems.append(f"{log.shown}: {reading.reason(read)}")
@@ -137,7 +138,7 @@ class LoneLogs:
         several = _in_several_modules(read.parts)
         is_only = results is None and len(read.parts) == 1
         is_one_place = is_only or not changes_folder(log.path)
-        # If other simulations ran, `add_designs` separates their builds from those that failed, for all parts at once.
+        # If other simulations ran, `add_designs` separates their builds from the failed builds, for all parts at once.
         together = with_builds and not has_others and any(part.blocks for part in parts)
         for part in parts:
             named = _named(log, read)
@@ -234,7 +235,7 @@ def _named(log: Artefact, read: ReadLog) -> NamedRun | None:
 def ended_without_tests(part: Regression, parts: Iterable[Regression]) -> bool:
     """Return whether a simulation ended before its first test, and no other simulation in the log ran its test modules.
 
-    If another simulation did, the modules may have been repaired in between. If make stopped, False is returned:
+    If another simulation ran them, the modules may have been repaired in between. If make stopped, False is returned:
     the part counts as a failed build.
 
     Args:

@@ -49,7 +49,10 @@ def undated(name: str) -> str:
 
 
 def native_runner(cases: Sequence[Case]) -> str | None:
-    """Return the node id of a native runner, with the tests' module appended if the runner is in another module."""
+    """Return the node id of a native runner, with the tests' module appended if the runner is in another module.
+
+    Return None if the tests were not run by a native runner, or by several.
+    """
     runners = {case.runner for case in cases}
     runner = runners.pop() if len(runners) == 1 else None
     if runner is None:

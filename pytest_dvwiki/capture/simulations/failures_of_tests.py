@@ -123,10 +123,7 @@ def _why_ended(run: SimulationRun, test: CocotbTest) -> str | None:
 
 
 def _ending_lines(run: SimulationRun) -> NumberedLines:
-    """Return the lines after all tests if the message by which the design ended the simulation is among them.
-
-    With cocotb 1.9, the message is there.
-    """
+    """Return the lines after all tests if the design's message about the end is among them, as with cocotb 1.9."""
     rest = run.main.rest
     return rest if any(_end_by_the_design().search(line) for _, line in rest) else ()
 

@@ -310,7 +310,7 @@ class _Splitter:
         folder = self._folders[-1] if self._folders else ""
         if by_runner := _RUNNER_SAYS.match(command):
             command, folder = by_runner["command"], by_runner["folder"] or folder
-        # The middle of a line that is too long is missing.
+        # A command is left out if it is too long, or if the middle of its line was dropped.
         if len(command) <= _COMMAND_LIMIT and " … " not in command:
             self._commands.append((folder, command.removeprefix("+ ")))
         return end

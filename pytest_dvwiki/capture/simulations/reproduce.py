@@ -403,7 +403,7 @@ def native(
         return call.command(runner, variables, logs)
     # The pytest in the simulator gets its own arguments: excluding a test in the outer pytest would exclude its runner.
     # The arguments name the file, too, because a conftest.py above it may load cocotb's plugin, which has the options.
-    # A runner's name is a keyword of all its tests.
+    # A runner's name must not be excluded, because it is a keyword of all the runner's tests.
     excluded = sorted(other for other in others if _contains(other, names[1]) and not _contains(f"{runner} ", other))
     named = (other for other in excluded[:_MOST_EXCLUDED] if _KEYWORD.fullmatch(other))
     chosen = " and ".join([names[1], *(f"not {other}" for other in named)])
