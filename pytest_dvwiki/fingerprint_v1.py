@@ -24,7 +24,7 @@ def _token() -> re.Pattern[str]:
 
 
 def mask_v1(text: str) -> str:
-    """Mask a message as version 1 did. Unlike `mask`, it masks words of hex digits, too."""
+    """Mask a message as version 1 did: also words of hex digits, and more names of values than `mask` does."""
     return joined(_token().sub(masked, shortened(text)))
 
 

@@ -54,12 +54,12 @@ def pytest_dvwiki_classify(failure: Failure) -> Verdict | None:
 def pytest_dvwiki_redact(text: str) -> str | None:
     """Mask the project's secrets in a string.
 
-    Called with the failure's message, the source line of the failing check, each line of its excerpts, and the value of
-    each environment variable in its command. The built-in masks have already been applied, and nothing has been written
-    to a journal, record or page. Hooks are called in turn with the result of the previous hook, and may get the same
-    string more than once. Node ids and file names are not passed. If a hook raises an exception, the string is dropped,
-    and the end of the run reports this. `dvwiki ingest` calls this hook only in packages with an entry point in the
-    group `dvwiki`, not in a conftest.py.
+    Called with each of these strings of a failure: the message, the source line of the failing check, each line of the
+    excerpts, and the value of each environment variable in the command that reruns the test. The built-in masks have
+    already been applied, and nothing has been written to a journal, record or page. Hooks are called in turn with the
+    result of the previous hook, and may get the same string more than once. Node ids and file names are not passed. If
+    a hook raises an exception, the string is dropped, and a note at the end of the run says so. `dvwiki ingest` calls
+    this hook only in packages with an entry point in the group `dvwiki`, not in a conftest.py.
 
     Returns:
         The masked string, or None if there is nothing to mask.

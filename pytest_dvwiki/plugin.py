@@ -1,6 +1,6 @@
 """pytest's hooks: read the settings, then choose and register the role of this process.
 
-Nothing else is imported here. Without `--dvwiki`, pytest loads only four small modules.
+The modules of a role are imported only when it is registered: without `--dvwiki`, pytest loads four small modules.
 """
 
 from __future__ import annotations

@@ -366,7 +366,7 @@ def _random(value: _Value) -> bool:
 
 
 def _is_mixed(text: str) -> bool:
-    """Return whether a text has a lower-case letter, and an upper-case letter next to a lower-case letter or digit."""
+    """Return whether a text has a lower-case letter, and an upper-case letter right after such a letter or a digit."""
     return re.search(r"[a-z]", text) is not None and re.search(r"[a-z0-9][A-Z]", text) is not None
 
 

@@ -66,7 +66,7 @@ _PASSED_ON = (
 )
 """Matches the start of a line of a simulator, make or compiler, before which a wrapper may print any level."""
 _LOGGED_ERROR = r"-[ ](?:[\w.]{1,60}[ ]-[ ])?(?:ERROR|CRITICAL)[ ]-[ ]"
-"""Matches the level of an error in Python's logging, after the time. It is kept if nothing else marks an error."""
+"""Matches an error's level in Python's logging, after the time. The level is kept if nothing else marks an error."""
 _RAISED = (
     rf"(?:(?:DEBUG|INFO):(?:[\w.-]{{1,60}}:)?[ ]?|\[(?:DEBUG|INFO)\][ ]|{_LOGGED_ERROR})"
     r"(?=(?:[A-Za-z_]\w*\.)*[A-Z]\w*(?:Error|Exception|Failure):[ ])"

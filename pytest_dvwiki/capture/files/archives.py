@@ -177,7 +177,7 @@ def reading() -> Iterator[None]:
     """Turn the exceptions of the archive libraries into `ArchiveError`.
 
     Raises:
-        ArchiveError: The archive is broken.
+        ArchiveError: The archive cannot be unpacked.
     """
     try:
         yield

@@ -59,7 +59,7 @@ def git(
     timeout: float = TIMEOUT_S,
     variables: Mapping[str, str] = MappingProxyType({}),
 ) -> str | None:
-    """Run git in a folder and return its output, stripped, with plain line feeds; None if git is missing or fails."""
+    """Run git in a folder and return its output, stripped, with plain line feeds; None if git fails or times out."""
     found = output(root, *arguments, timeout=timeout, variables=variables)
     if found is None:
         return None

@@ -44,12 +44,12 @@ _COMMENT = {
 
 _SUFFIX = r"\.(?:s?vh?|vhdl?)\b"
 _IN_PYTHON = rf"(?<!\w)(NAMES)(?={_SUFFIX}|[\"'/]|(?<=\.py)\b)"
-"""Matches one of the names that replace `NAMES` in a Python string: perhaps a module or file passed to a simulator."""
+"""Matches a name in a Python string: perhaps a module or file passed to a simulator. The names replace `NAMES`."""
 _IN_HDL = rf"""
     (?: (?<=\w\.) | (?<=["'/=])  # work.fifo
       | (?<![\w$.]) (?= (?:NAMES) (?: \s*(?:\#|$) | \s+[\w\\] | :: | {_SUFFIX} | (?<=\.py)\b ) )  # fifo #(8) u_fifo (
     ) (NAMES)\b"""
-"""Matches one of the names where HDL or a Makefile refers to a module or file, but not a signal of that name."""
+"""Matches a name where HDL or a Makefile refers to a module or file, but not a signal of that name."""
 _IN_MAKEFILE = rf"(?:{_IN_HDL})(?!{_SUFFIX})"
 """Matches like `_IN_HDL`, except for paths of sources: a Makefile may list sources that this build did not read."""
 _CHOSEN = re.compile(r"TOPLEVEL\s*[:?]?=\s*\S+|^\s*(?:(?:export\s+)?\w+\s*[:?+]{0,3}=)?[\w\s]*\\?\s*(?:\#.*)?$")
@@ -438,7 +438,7 @@ def changed_lines(patch: str) -> Lines:
 
 
 def edited_lines(patch: str) -> tuple[str, ...]:
-    """Return the hashes of the lines that a patch adds, or else of those that it removes; empty if too many."""
+    """Return the hashes of the lines that a patch adds, or that it removes if it adds none; empty if too many."""
     found = next(filter(None, line_hashes(patch)), set[str]())
     return tuple(sorted(found)) if len(found) <= _MOST_EDITED else ()
 

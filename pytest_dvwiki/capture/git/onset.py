@@ -178,8 +178,8 @@ def _joining(
 ) -> Iterator[str]:
     """Yield the failing tests that passed after the first failure, whether or not the pass proves anything.
 
-    Only tests are named for which code that the simulation read has changed since the pass: the change may have brought
-    another fault.
+    A test is left out unless code that the simulation read has changed since the pass: only then may a change have
+    brought another fault.
     """
     for nodeid, last in _last_passes(occurrence, failed, history, repository, proving=False):
         is_after = _includes(last.commit, first, repository)

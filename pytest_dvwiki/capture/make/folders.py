@@ -125,7 +125,7 @@ def stopped_in(log: Path) -> Iterator[tuple[str, str]]:
 
 
 def _builds_in(folder: str, following: Sequence[str]) -> bool:
-    """Return whether make built a target for its caller in a folder, judged by the line after its output."""
+    """Return whether make built a target for its caller in a folder, judged by the line that follows make's output."""
     target = next((found[1] for line in following if (found := _TARGET.match(line))), "")
     parent = PurePosixPath(target).parent
     is_inside = parent.name != "" and PurePosixPath(folder).parts[-len(parent.parts) :] == parent.parts

@@ -192,7 +192,7 @@ def _split_variables(
 
 
 def _logged_values(shown: Mapping[str, str], results: Collection[str], modules: Collection[str]) -> dict[str, str]:
-    """Return the known values of cocotb's variables: those in a log, and the results file or module if only one is."""
+    """Return the known values of cocotb's variables: those in a log, the only results file and the only test module."""
     values = dict(shown)
     if len(results) == 1:
         values["COCOTB_RESULTS_FILE"] = next(iter(results))
