@@ -112,7 +112,7 @@ class _Set:
         self._always = [(number, at) for number, at, sets in expressions if not sets]
         """Expressions of benign patterns without literals."""
         self._known: dict[tuple[int, ...], Fitting] = {}
-        """Caches the matching expressions by literals found, because messages of one cause have the same literals."""
+        """Caches which expressions may match if certain literals are found; messages of one cause have the same."""
 
     def fitting(self, lowered: str) -> Fitting | None:
         """Return the expressions that may match; None if the automaton fails."""

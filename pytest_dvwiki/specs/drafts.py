@@ -141,8 +141,8 @@ def scenarios(made: Draft, outline: Outline, spec: str) -> dict[str, dict[str, A
 def _waivers(sections: dict[str, str], names: Sequence[str]) -> list[str]:
     """Return waivers for the failures accepted in section 3.
 
-    For each entry, this is a keyword that matches only waivable items or, if there is none, the names of the items. If
-    section 3 accepts no item of the check, the last item is waived.
+    Each entry of section 3 gives one of its keywords, as a waiver that accepts only waivable items. If no keyword does,
+    the names of the entry's items are the waivers. If section 3 accepts no item of the check, the last item is waived.
     """
     items = document.items_of(sections.get(document.HEADINGS[1], ""))
     entries = document.waivers_of(sections.get(document.HEADINGS[2], ""))

@@ -78,7 +78,7 @@ class RoundFiles(Struct, frozen=True):
 
 
 def clean(parent: Path, days: float) -> list[Path]:
-    """Remove and return the folders of rounds that were not written to for the given number of days."""
+    """Remove the folders of rounds in which nothing was written for the given number of days, and return them."""
     return [folder for folder in _old(parent, time.time() - days * _DAY) if _removed(folder)]
 
 

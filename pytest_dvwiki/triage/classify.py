@@ -117,7 +117,7 @@ class Classifier:
         self._kept: dict[Failure, Verdict | FirstCause] = {}
         self._alike: dict[Hashable, Verdict] = {}
         self._borrowed: set[int] = set()
-        """The `id()` of each failure whose verdict was copied, including its texts, from a similar failure."""
+        """The `id()` of each failure that got the verdict of a failure that is alike, with the texts of that one."""
 
     def classify_all(self, failures: Sequence[Failure]) -> list[Verdict]:
         """Return the verdict on each failure of a run.

@@ -89,7 +89,7 @@ class Chart(Struct, frozen=True):
         return Markup(etree.tostring(root, encoding="unicode"))  # noqa: S704  # the library escapes
 
     def drawn(self) -> Element:
-        """Return the chart as drawn by pygal."""
+        """Return the SVG tree that pygal draws, before anything is removed from it."""
         options: dict[str, Any] = {
             "style": _STYLE,
             "css": ("file://style.css", "file://graph.css"),

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 _MARKS = (b"\\n", b"%0A", b"<br")
 _FEED = re.compile(r"(?<!\\)\\n")
 _FEED_WITHIN = re.compile(r"(?<!\\)\\\\n")
-"""An escaped line feed in a string within a string."""
+r"""An escaped line feed in a string within a string: `\\n`."""
 _MANY = 3
 """Minimum number of escaped line feeds for which a line is unfolded that has no quotes, or has format fields."""
 _QUOTED = re.compile(r"[\s\[{(,]*(?:[\w.-]+\s*[:=]\s*)?[bu]?(?P<quote>[\"'])")

@@ -302,7 +302,7 @@ class _Numbers:
         return self._number
 
     def up(self, offset: int, lines: int) -> int:
-        """Return the offset of the line that is `lines` lines above the one at `offset`, or of the block's first."""
+        """Return the offset of the line that is `lines` lines above the one at `offset`; 0 if there are fewer lines."""
         start = self.block.rfind(b"\n", 0, offset) + 1
         for _ in range(lines):
             if start == 0:

@@ -54,7 +54,7 @@ _PROBES = re.compile(
     r"|Compiling the C\w* compiler identification source file )",
     re.ASCII,
 )
-"""Prefix of the log of a script that probes the machine."""
+"""Matches the beginning of the log of a script that probes the machine, as those of autoconf and CMake do."""
 _NOT_CONFIGURED = re.compile(r"^configure:(?:\d+:)? error: (?!in `)|^CMake Error", re.ASCII | re.MULTILINE)
 
 
