@@ -573,3 +573,24 @@ def test_a_type_that_a_tool_lacks_is_no_fault_of_the_design(classifier: TextClas
     verdict = classifier.classify_text("Error E04: Could not resolve type: 'Verilated.Accelerator'.\nAt top.repl:24:7:")
     assert verdict is not None
     assert verdict.origin.type == "UNKNOWN"
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("<no location info>: error:\n    Clash error call:\n    Clash.Rewrite.Util(409): q not found", "q not found"),
+        (
+            "clash: panic! (the 'impossible' happened)\n  (GHC version 9.4.7 for x86_64):\n\tno type of q",
+            "no type of q",
+        ),
+        ("Invariant check failed\nFile: a.h:18 function: get\nCondition: q!=nullptr\nReason: set it", "q!=nullptr"),
+    ],
+    ids=["clash", "ghc", "ebmc"],
+)
+def test_a_crash_is_told_with_the_line_that_tells_it_from_others(
+    classifier: TextClassifier, text: str, told: str
+) -> None:
+    verdict = classifier.classify_text(text)
+    assert verdict is not None
+    assert verdict.failure_subtype == "simulator_crash"
+    assert told in verdict.primary
