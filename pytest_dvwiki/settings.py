@@ -279,8 +279,7 @@ class Settings:
         default=DEFAULT_WIKI_DIR,
         flag="--dvwiki-dir",
         metavar="PATH",
-        help="Folder of the wiki, relative to pytest's root directory; records, journal and patterns are in the"
-        " same folder.",
+        help="Folder of the wiki, relative to pytest's root directory; records, journal and patterns are beside it.",
     )
     task: str = option(
         "string",
@@ -320,7 +319,7 @@ class Settings:
         flag="--dvwiki-gate-base",
         metavar="REF",
         help="Git revision from which the gate reads waivers, patterns, pages and records, such as the target branch "
-        "of a pull request, so that a change cannot waive its own failures. If empty, from the working tree.",
+        "of a pull request, so that a change cannot waive its own failures. If empty, the gate reads the working tree.",
     )
     ip_type: str = option(
         "string",

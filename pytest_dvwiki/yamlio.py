@@ -157,7 +157,9 @@ def _repeated(node: yaml.Node, known: dict[int, int | None]) -> int:
     items = (item for pair in node.value for item in (pair if isinstance(pair, tuple) else (pair,)))
     count = known[id(node)] = 1 + sum(_repeated(item, known) for item in items)
     if count > MOST_REPEATED:
-        raise _error(node, f"its aliases expand to more than {MOST_REPEATED} values; write out what is needed")
+        raise _error(
+            node, f"more than {MOST_REPEATED} values with aliases expanded; write out what is needed, or split it"
+        )
     return count
 
 

@@ -140,8 +140,8 @@ MERGING = "\n".join(["a0: &a0 {x: 1}", *(f"a{n}: &a{n} {{<<: [*a{n - 1}, *a{n - 
 @pytest.mark.parametrize(
     ("text", "reason"),
     [
-        (DOUBLING, "f.yaml:13: its aliases expand to more than 10000 values; write out what is needed"),
-        (MERGING, "f.yaml:12: its aliases expand to more than 10000 values; write out what is needed"),
+        (DOUBLING, "f.yaml:13: more than 10000 values with aliases expanded; write out what is needed, or split it"),
+        (MERGING, "f.yaml:12: more than 10000 values with aliases expanded; write out what is needed, or split it"),
         ("a: &x [*x]\n", "f.yaml:1: an alias refers to itself; write the value out"),
         # Both would crash the library, which recurses in C.
         (

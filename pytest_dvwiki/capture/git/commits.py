@@ -200,7 +200,9 @@ class Branch:
                 raise RefusedError(f"{self.name} is not a valid name for a branch; choose another name")
             trees = self._git("worktree", "list", "--porcelain").decode("utf-8", "replace").split("\n")
             if f"branch {self._ref}" in trees:
-                raise RefusedError(f"{self.name} is checked out in another work tree; commit there, to keep its files")
+                raise RefusedError(
+                    f"{self.name} is checked out in another work tree, where files would become stale; commit there"
+                )
 
     def _beginning(self) -> str | None:
         """Return the commit to start a new branch at; None before the first commit."""

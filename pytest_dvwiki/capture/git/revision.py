@@ -39,7 +39,10 @@ class Revision:
         self.commit: str = found
         shown = f"{name} ({found[:7]})"
         if not layout.is_inside:
-            raise RevisionError(f"the wiki {layout.wiki} is not in the repository, so {name} has no version of it")
+            raise RevisionError(
+                f"the wiki {layout.wiki} is not in the repository, so {name} has no version of it; "
+                "move the wiki into the repository, or set no base revision"
+            )
         temporary = tempfile.mkdtemp(prefix="dvwiki-")
         weakref.finalize(self, shutil.rmtree, temporary, ignore_errors=True)
         folder = Path(temporary, "agent")
@@ -61,9 +64,13 @@ class Revision:
         checkout = ("checkout-index", "--all", "--force", "--quiet", f"--prefix={folder}{os.sep}")
         for arguments in (*trees, checkout):
             if git(top, *arguments, timeout=_TIMEOUT_S, variables=index) is None:
-                raise RevisionError(f"git {arguments[0]} cannot read the wiki of {shown}")
+                raise RevisionError(
+                    f"git {arguments[0]} cannot read the wiki of {shown}; fetch all of it: `git fetch origin {name}`"
+                )
         if waivers:
             text = git(root, "cat-file", "blob", waivers)
             if text is None:
-                raise RevisionError(f"git cannot read the waivers of {shown}")
+                raise RevisionError(
+                    f"git cannot read the waivers of {shown}; fetch all of it: `git fetch origin {name}`"
+                )
             self.layout.waivers.write_text(text, encoding="utf-8")
