@@ -27,7 +27,7 @@ class BackendError(ValueError):
 
 def names() -> list[str]:
     """Return the names of all backends: the built-in ones first, then those of installed packages."""
-    return [*_BUILT_IN, *sorted(_of_packages().keys() - _BUILT_IN.keys())]
+    return [*_BUILT_IN, *sorted(_entry_points().keys() - _BUILT_IN.keys())]
 
 
 def check(name: str) -> None:
@@ -36,7 +36,7 @@ def check(name: str) -> None:
     Raises:
         BackendError: No backend has this name.
     """
-    if name not in _BUILT_IN and name not in _of_packages():
+    if name not in _BUILT_IN and name not in _entry_points():
         raise BackendError(f"expected one of {', '.join(names())}, got {name!r}")
 
 
@@ -50,7 +50,7 @@ def load(name: str) -> Any:
     if name in _BUILT_IN:
         module, _, attribute = _BUILT_IN[name].partition(":")
         return getattr(importlib.import_module(module), attribute)
-    point = _of_packages()[name]
+    point = _entry_points()[name]
     try:
         return point.load()
     except Exception as error:
@@ -60,7 +60,7 @@ def load(name: str) -> Any:
         ) from error
 
 
-def _of_packages() -> dict[str, EntryPoint]:
+def _entry_points() -> dict[str, EntryPoint]:
     from importlib.metadata import entry_points  # noqa: PLC0415 (only a name that is not ours needs it)
 
     return {point.name: point for point in entry_points(group=GROUP)}

@@ -223,21 +223,21 @@ _BASE = re.compile(r"^[-+]?(?:\d*'[sS]?\w|0\w|\w(?=\"))[ ]?[-+]?", re.ASCII)
 """Matches the base prefix of a number, such as `0x` or `8'h`, which is removed before the search for X and Z."""
 
 
-def masked(found: re.Match[str]) -> str:
+def masked(match: re.Match[str]) -> str:
     """Return the mask of a token."""
     # The last group that closed is the token's kind: a `lead` closes before its value.
-    kind = found.lastgroup or ""
-    return _FIXED[kind] if kind in _FIXED else _SHOWN[kind](found)
+    kind = match.lastgroup or ""
+    return _FIXED[kind] if kind in _FIXED else _SHOWN[kind](match)
 
 
-def _masked_compared(found: re.Match[str]) -> str:
-    return f"{found['lead']}V" if found.lastgroup == "constant" else masked(found)
+def _masked_compared(match: re.Match[str]) -> str:
+    return f"{match['lead']}V" if match.lastgroup == "constant" else masked(match)
 
 
-def _assigned(found: re.Match[str]) -> str:
-    lead = found["lead"]
-    before = found.string[max(0, found.start() - 10) : found.start()]
-    return found[0] if lead.startswith("=") and _NAMING.search(before) else f"{lead}V"
+def _assigned(match: re.Match[str]) -> str:
+    lead = match["lead"]
+    before = match.string[max(0, match.start() - 10) : match.start()]
+    return match[0] if lead.startswith("=") and _NAMING.search(before) else f"{lead}V"
 
 
 def _typed(text: str) -> str:

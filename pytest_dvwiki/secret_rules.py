@@ -293,22 +293,22 @@ def _values(expression: _Lazy, kind: str, text: str) -> Iterator[tuple[int, int]
 class _Value:
     """A value, its name, and the text around both."""
 
-    def __init__(self, text: str, found: re.Match[str], value: str, compared: _Compared) -> None:
+    def __init__(self, text: str, match: re.Match[str], value: str, compared: _Compared) -> None:
         self.value = value
-        self.word = found["word"].lower()
-        self.quoted = found["quote"] is not None
-        self.sep = found["sep"]
-        self.is_key = found["close"] is not None
+        self.word = match["word"].lower()
+        self.quoted = match["quote"] is not None
+        self.sep = match["sep"]
+        self.is_key = match["close"] is not None
         """Whether the name is quoted, like a key in JSON or a Python dictionary."""
-        before = _NAME_BEFORE.search(text, max(0, found.start() - 60), found.start())
-        name_start = before.start() if before else found.start()
+        before = _NAME_BEFORE.search(text, max(0, match.start() - 60), match.start())
+        name_start = before.start() if before else match.start()
         self.prefix = before[0] if before else ""
-        line_start = text.rfind("\n", 0, found.start()) + 1
+        line_start = text.rfind("\n", 0, match.start()) + 1
         self.before = text[max(line_start, name_start - _BEFORE_MOST) : name_start]
         """Text before the name on its line; only the last part if it is long."""
-        self.is_compared = compared.beside((found.start("sep"), found.end()))
-        name = self.prefix + found["word"]
-        self.is_variable = name == name.upper() and found.end("sep") == found.start("quote" if self.quoted else "plain")
+        self.is_compared = compared.beside((match.start("sep"), match.end()))
+        name = self.prefix + match["word"]
+        self.is_variable = name == name.upper() and match.end("sep") == match.start("quote" if self.quoted else "plain")
         """Whether name and value look like an environment variable: NAME=value."""
 
     @property

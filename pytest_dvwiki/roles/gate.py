@@ -33,8 +33,8 @@ class GateRole:
         self._config = config
         self._settings = settings
         self._ledger = ledger
-        self._seen = ""
-        """The first event seen that keeps the gate closed; empty if there was none."""
+        self._obstacle = ""
+        """The first event that keeps the gate closed; empty if there was none."""
         self.archived: Archived | None = None
         """The session's run, once it is archived."""
 
@@ -43,34 +43,34 @@ class GateRole:
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         """Watch for xdist's report of a crashed worker."""
         if report.failed and report.when not in _PHASES:
-            self._saw("a worker crashed")
+            self._note_obstacle("a worker crashed")
 
     def pytest_collectreport(self, report: pytest.CollectReport) -> None:
         """Watch for collection errors, which `--continue-on-collection-errors` turns into exit status 1."""
         if report.failed:
-            self._saw(f"{report.nodeid or 'a test file'} could not be collected")
+            self._note_obstacle(f"{report.nodeid or 'a test file'} could not be collected")
 
     def pytest_internalerror(self) -> None:
         """Watch for errors of pytest and its plugins."""
-        self._saw("there was an internal error")
+        self._note_obstacle("there was an internal error")
 
     def pytest_keyboard_interrupt(self) -> None:
         """Watch for interrupts and for `pytest.exit`, which can set any exit status."""
-        self._saw("the session was interrupted")
+        self._note_obstacle("the session was interrupted")
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_testnodedown(self, error: object) -> None:
         """Watch for crashed workers."""
         if error:
-            self._saw("a worker crashed")
+            self._note_obstacle("a worker crashed")
 
-    def _saw(self, what: str) -> None:
-        self._seen = self._seen or what
+    def _note_obstacle(self, what: str) -> None:
+        self._obstacle = self._obstacle or what
 
     def refused(self, session: pytest.Session) -> str:
         """Return why the gate must stay closed; empty if it may open."""
-        if self._seen:
-            return self._seen
+        if self._obstacle:
+            return self._obstacle
         if session.shouldfail or session.shouldstop:
             return f"not all tests ran: {session.shouldfail or session.shouldstop}"
         if session.testsfailed != self._ledger.failed_reports:
@@ -94,7 +94,7 @@ class GateRole:
         status = int(session.exitstatus)
         gate = self.archived.record.gate if self.archived is not None and self.archived.record is not None else None
         if status != pytest.ExitCode.TESTS_FAILED:
-            refused = self._seen or f"the gate only applies to exit status 1, not {status}"
+            refused = self._obstacle or f"the gate only applies to exit status 1, not {status}"
         else:
             refused = self.refused(session) or self._unwritten()
         if gate is not None and gate.is_open and not refused:

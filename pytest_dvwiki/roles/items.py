@@ -241,7 +241,7 @@ class ItemRole:
         with self._guard("reading a tool's command line"):
             call = read_call(child.arguments, str(child.folder), child.environment, runs=runs)
             if call is not None:
-                children.add_setup(child, self._watch.saw(call))
+                children.add_setup(child, self._watch.observe(call))
 
     def _redirect_to_spool(self, running: Running) -> None:
         if (

@@ -106,7 +106,7 @@ class Outputs:
         tests. If the check has several causes, the result is empty: the fingerprint does not say with which of them a
         test failed.
         """
-        exact = self._of_check(fingerprint)
+        exact = self._briefs_of_check(fingerprint)
         if len(exact) > 1:
             return []
         tests = self._tests.get(fingerprint, set())
@@ -116,7 +116,7 @@ class Outputs:
             if any(name == test or name.startswith(f"{test}::") for name in brief.tests for test in tests)
         ]
 
-    def _of_check(self, fingerprint: str) -> list[Brief]:
+    def _briefs_of_check(self, fingerprint: str) -> list[Brief]:
         return [brief for brief in self._briefs if check_of(brief.fingerprint) == fingerprint]
 
     @pytest.hookimpl(optionalhook=True)
@@ -138,7 +138,9 @@ class Outputs:
 
             def anchors(brief: Brief) -> list[str]:
                 # If a check has several causes, the links of its tests lead to the first of them.
-                linked = (each for each in self._tests if brief in (self._causes_of(each) or self._of_check(each)[:1]))
+                linked = (
+                    each for each in self._tests if brief in (self._causes_of(each) or self._briefs_of_check(each)[:1])
+                )
                 return sorted({brief.fingerprint, *linked})
 
             prefix.append(html.summary(self._briefs, anchors, link))

@@ -58,7 +58,7 @@ def is_native_runner(item: pytest.Item) -> bool:
 
 
 def evidence_of(
-    seen: Observed,
+    observed: Observed,
     report: pytest.TestReport,
     *,
     root: Path,
@@ -66,8 +66,8 @@ def evidence_of(
     builds: Builds,
 ) -> Evidence | None:
     """Return the evidence from a test's simulations; None if the test ran no HDL tool."""
-    children = seen.children.children
-    simulations = [child for child in children if _is_or_ran_a_simulation(child, seen)]
+    children = observed.children.children
+    simulations = [child for child in children if _is_or_ran_a_simulation(child, observed)]
     if not simulations and not any(tools.is_tool(child) for child in children):
         return None
     by_results: dict[Path | None, Child] = {}
@@ -75,20 +75,20 @@ def evidence_of(
         results = tools.results_file(child)
         by_results.pop(results, None)  # inserted again: the order is that of the last simulation with each results file
         by_results[results] = child
-    if seen.native or not by_results:
+    if observed.native or not by_results:
         by_results = {None: (simulations or children)[-1]}
-    seen = replace(seen, call=_with_makefiles(seen.call, children))
+    observed = replace(observed, call=_with_makefiles(observed.call, children))
     parts = [
-        _simulation(seen, report, child, results, root=root, interest=interest, builds=builds)
+        _simulation(observed, report, child, results, root=root, interest=interest, builds=builds)
         for results, child in by_results.items()
     ]
     # The item's exception belongs to its last simulation; the earlier ones had ended without one.
     parts = [
-        *(replace(sim, error="", longrepr="", item_failed_later=bool(seen.error)) for sim in parts[:-1]),
+        *(replace(sim, error="", longrepr="", item_failed_later=bool(observed.error)) for sim in parts[:-1]),
         replace(parts[-1], after_others=len(parts) > 1),
     ]
     outcomes = tuple(_with_distinct_names(map(collect, parts)))
-    if seen.native:
+    if observed.native:
         outcomes = tuple(_without_progress(outcome) for outcome in outcomes)
     failures = tuple(failure for outcome in outcomes for failure in outcome.failures)
     ignored = {sim.results for sim, outcome in zip(parts, outcomes, strict=True) if outcome.failures and report.passed}
@@ -96,20 +96,20 @@ def evidence_of(
     refused = tuple(failure for outcome in outcomes for failure in outcome.refused)
     if refused:
         strict.refuse(report, refused)
-    failed_itself = report.failed and report.when == "call" and seen.error and not (failures or refused)
+    failed_itself = report.failed and report.when == "call" and observed.error and not (failures or refused)
     is_complete = len({(tools.results_file(child), child.program) for child in simulations}) == len(simulations)
     return Evidence(
         failures=(*failures, *refused),
-        results=() if seen.native else tuple(result for outcome in outcomes for result in outcome.results),
+        results=() if observed.native else tuple(result for outcome in outcomes for result in outcome.results),
         simulator=next((outcome.simulator for outcome in outcomes if outcome.simulator), None),
         config=next((outcome.config for outcome in outcomes if outcome.config), None),
-        reads=outcomes[-1].reads if seen.native else (),
-        directed=seen.native and outcomes[-1].directed,
-        unseeded=outcomes[-1].unseeded if seen.native else "",
+        reads=outcomes[-1].reads if observed.native else (),
+        directed=observed.native and outcomes[-1].directed,
+        unseeded=outcomes[-1].unseeded if observed.native else "",
         simulated=_same_in_all(outcomes, is_complete=is_complete) if failed_itself and simulations else None,
         noise_errors=sum(outcome.noise_errors for outcome in outcomes),
-        native_runner=seen.native,
-        sources=tuple(_sources(seen, simulations, root, failed=report.failed, ignored=ignored)),
+        native_runner=observed.native,
+        sources=tuple(_sources(observed, simulations, root, failed=report.failed, ignored=ignored)),
     )
 
 
@@ -156,7 +156,7 @@ def _with_makefiles(call: Call, children: Iterable[Child]) -> Call:
 
 
 def _sources(
-    seen: Observed, simulations: Iterable[Child], root: Path, *, failed: bool, ignored: Collection[Path | None]
+    observed: Observed, simulations: Iterable[Child], root: Path, *, failed: bool, ignored: Collection[Path | None]
 ) -> Iterator[tuple[str, str]]:
     """Yield path and hash of the files by which a later ingest recognises that these simulations are archived.
 
@@ -164,10 +164,10 @@ def _sources(
     because there can be many.
     """
     results = [path for path in dict.fromkeys(map(tools.results_file, simulations)) if path is not None]
-    found = {path: digest for path in results if (digest := sha256_of(path, since=seen.started - 1))}
+    found = {path: digest for path in results if (digest := sha256_of(path, since=observed.started - 1))}
     if failed or not found:
-        logs = [log.path for log in _log_files(seen) if log.path is not None]
-        found |= {path: digest for path in logs if (digest := sha256_of(path, since=seen.started - 1))}
+        logs = [log.path for log in _log_files(observed) if log.path is not None]
+        found |= {path: digest for path in logs if (digest := sha256_of(path, since=observed.started - 1))}
     for path, digest in found.items():
         if path in ignored:
             continue
@@ -187,7 +187,7 @@ def _without_progress(outcome: SimulationOutcome) -> SimulationOutcome:
     )
 
 
-def _is_or_ran_a_simulation(child: Child, seen: Observed) -> bool:
+def _is_or_ran_a_simulation(child: Child, observed: Observed) -> bool:
     """Return whether a child is a simulation, or a make that ran one.
 
     A make that ran cocotb's Makefile writes a results file. Verilator's builds also run make, but write no such file.
@@ -196,7 +196,7 @@ def _is_or_ran_a_simulation(child: Child, seen: Observed) -> bool:
         return True
     results = tools.results_file(child) if tools.is_make(child) else None
     try:
-        return results is not None and results.stat().st_mtime >= seen.started - 1
+        return results is not None and results.stat().st_mtime >= observed.started - 1
     except OSError:
         return False
 
@@ -217,7 +217,7 @@ def _with_distinct_names(outcomes: Iterable[SimulationOutcome]) -> Iterator[Simu
 
 
 def _simulation(
-    seen: Observed,
+    observed: Observed,
     report: pytest.TestReport,
     child: Child,
     results: Path | None,
@@ -226,20 +226,21 @@ def _simulation(
     interest: Interest,
     builds: Builds,
 ) -> Simulation:
-    own = seen.children.setup_of(child)
-    if own is None and seen.children.setups and not _is_or_ran_a_simulation(child, seen):
-        own = seen.children.setups[-1][1]  # setup of the failed build, or of the build that Verilator's make belongs to
+    own = observed.children.setup_of(child)
+    if own is None and observed.children.setups and not _is_or_ran_a_simulation(child, observed):
+        # Setup of the failed build, or of the build that Verilator's make belongs to.
+        own = observed.children.setups[-1][1]
     folder = tools.working_folder(child)
     makefiles = tools.makefiles(folder) if tools.is_make(child) else ()
     return Simulation(
-        nodeid=seen.nodeid,
+        nodeid=observed.nodeid,
         root=root,
         results=results,
-        logs=(*_log_files(seen), *seen.streams),
-        started=seen.started,
+        logs=(*_log_files(observed), *observed.streams),
+        started=observed.started,
         phase=report.when,
-        error=seen.error,
-        longrepr=seen.longrepr,
+        error=observed.error,
+        longrepr=observed.longrepr,
         simulator=tools.simulator_name(child.program),
         cocotb=tools.cocotb_version(child.environment),
         modules=tools.modules(child.environment),
@@ -247,20 +248,20 @@ def _simulation(
         setup=own,
         builds=builds,
         folder=folder,
-        files=tuple(map(str, (root / seen.nodeid.partition("::")[0], *makefiles))),
+        files=tuple(map(str, (root / observed.nodeid.partition("::")[0], *makefiles))),
         duration_s=round(report.duration, 3),
-        strict_logs=seen.strict_logs and not seen.native,
+        strict_logs=observed.strict_logs and not observed.native,
         interest=interest,
-        call=seen.call,
+        call=observed.call,
     )
 
 
-def _log_files(seen: Observed) -> Iterable[LogText]:
+def _log_files(observed: Observed) -> Iterable[LogText]:
     """Yield the files opened by the test for its children's output, such as a runner's `log_file=`."""
-    for path in seen.children.opened:
+    for path in observed.children.opened:
         try:
             status = path.stat()
         except OSError:
             continue
-        if path.is_file() and status.st_size and status.st_mtime >= seen.started - 1:
+        if path.is_file() and status.st_size and status.st_mtime >= observed.started - 1:
             yield LogText(source="log", path=path)

@@ -88,39 +88,39 @@ def find_sources(paths: Iterable[str]) -> Sources:
     return found
 
 
-def _take_url(given: str, found: Sources, seen: set[str]) -> None:
+def _take_url(given: str, result: Sources, seen: set[str]) -> None:
     try:
         files = find(given, lambda name: may_hold(name, may_be_log))
     except RemoteError as error:
-        found.problems.append(f"{given}: {error}")
+        result.problems.append(f"{given}: {error}")
         return
     if not files:
-        found.problems.append(f"{given}: no log in this folder; pass another folder")
+        result.problems.append(f"{given}: no log in this folder; pass another folder")
     for file in files:
         if file.url not in seen:
             seen.add(file.url)
-            found.files.append(Source(file.url, file.shown, file.size))
+            result.files.append(Source(file.url, file.shown, file.size))
 
 
-def _take(path: Path, found: Sources, seen: set[str]) -> None:
+def _take(path: Path, result: Sources, seen: set[str]) -> None:
     try:
         if path.is_dir():
             files = [file for file in walk(path) if may_hold(file.name, may_be_log)]
             if not files:
-                found.problems.append(f"{path}: no log in this folder; pass another folder")
+                result.problems.append(f"{path}: no log in this folder; pass another folder")
         elif path.exists():
             files = [path]
         else:
-            found.problems.append(f"{path}: no such file; check the name")
+            result.problems.append(f"{path}: no such file; check the name")
             return
         for file in files:
             # Symlinks are not resolved: the displayed name is the one that the user chose.
             absolute = os.path.abspath(file)  # noqa: PTH100
             if absolute not in seen:
                 seen.add(absolute)
-                found.files.append(Source(Path(absolute), str(file), file.stat().st_size))
+                result.files.append(Source(Path(absolute), str(file), file.stat().st_size))
     except OSError as error:
-        found.problems.append(f"{error.filename or path}: {reason(error)}")
+        result.problems.append(f"{error.filename or path}: {reason(error)}")
 
 
 def read_source(source: Source, progress: Callable[[int], None]) -> Iterator[tuple[str, Iterator[bytes]]]:

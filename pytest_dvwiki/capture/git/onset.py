@@ -221,8 +221,8 @@ def is_undone(known: FirstBad, vcs: Vcs, repository: Repository, reads: Sequence
     return repository.keeps(span, vcs) is False
 
 
-def _identity(found: FirstBad) -> tuple[object, ...]:
-    return found.good, found.bad, found.passed_with, found.dirty, found.log, found.unread_count
+def _identity(first_bad: FirstBad) -> tuple[object, ...]:
+    return first_bad.good, first_bad.bad, first_bad.passed_with, first_bad.dirty, first_bad.log, first_bad.unread_count
 
 
 class _Start(NamedTuple):
@@ -312,10 +312,10 @@ def _last_passes(
             yield test.nodeid, found
 
 
-def _is_usable(one: Pass, *, occurrence: Occurrence, failed: Vcs, repository: Repository) -> bool:
+def _is_usable(candidate: Pass, *, occurrence: Occurrence, failed: Vcs, repository: Repository) -> bool:
     """Return whether a pass had no uncommitted changes in files that the failing simulation may have read."""
     # git is called only once for all passes with the same edits, because the failing commit is the same.
-    return not one.edited or repository.are_unread(one.edited, occurrence.reads, str(failed.commit))
+    return not candidate.edited or repository.are_unread(candidate.edited, occurrence.reads, str(failed.commit))
 
 
 def _includes(commit: str, other: str, repository: Repository) -> bool:
@@ -323,12 +323,12 @@ def _includes(commit: str, other: str, repository: Repository) -> bool:
     return commit == other or repository.is_older(other, commit)
 
 
-def _proves(one: Pass, test: FailedTest, occurrence: Occurrence) -> bool:
+def _proves(candidate: Pass, test: FailedTest, occurrence: Occurrence) -> bool:
     """Return whether a pass proves that the cause of a current failure was absent.
 
     A failure before any simulator was chosen has no seed, so a pass with any seed is proof.
     """
-    has_seed = test.stimulus_seed in {None, one.seed} or precedes_simulator(occurrence, test)
+    has_seed = test.stimulus_seed in {None, candidate.seed} or precedes_simulator(occurrence, test)
     return is_deterministic(occurrence) or (has_seed and not test.seed_unknown)
 
 

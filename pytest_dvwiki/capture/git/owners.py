@@ -90,13 +90,13 @@ def _expression(pattern: str, *, anchors_inside: bool) -> re.Pattern[str]:
     return re.compile(f"{'' if anchored else '(?:.+/)?'}{translated}{below}", re.DOTALL)
 
 
-def _part(found: re.Match[str]) -> str:
-    if found["folders"] is not None:
+def _part(match: re.Match[str]) -> str:
+    if match["folders"] is not None:
         return "(?:.+/)?"
-    if found["all"] is not None:
+    if match["all"] is not None:
         return ".*"
-    if found["some"] is not None:
+    if match["some"] is not None:
         return "[^/]*"
-    if found["one"] is not None:
+    if match["one"] is not None:
         return "[^/]"
-    return re.escape(found["literal"] or found["other"])
+    return re.escape(match["literal"] or match["other"])

@@ -773,8 +773,8 @@ class Repository:
     def _names(self, *arguments: str) -> tuple[str, ...] | None:
         return _names(self._git.ask(*arguments))
 
-    def _is_ancestor(self, commit: str, of: str) -> bool:
-        return self._git.ask("merge-base", "--is-ancestor", commit, of) is not None
+    def _is_ancestor(self, commit: str, descendant: str) -> bool:
+        return self._git.ask("merge-base", "--is-ancestor", commit, descendant) is not None
 
 
 def _names(text: str | None) -> tuple[str, ...] | None:

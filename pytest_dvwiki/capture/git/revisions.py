@@ -64,11 +64,11 @@ class Revisions:
         found = [match for line in text.split("\n") if (match := _ENTRY.match(line.strip()))]
         return [TreeEntry(match["name"], _subject(match["rest"])) for match in reversed(found)]
 
-    def is_older(self, one: str, other: str) -> bool | None:
+    def is_older(self, revision: str, other: str) -> bool | None:
         """Return whether a revision came before another one; None if that is unknown."""
-        if not (is_revision(one) and is_revision(other)):
+        if not (is_revision(revision) and is_revision(other)):
             return None
-        (first_kind, first), (last_kind, last) = self._place(one), self._place(other)
+        (first_kind, first), (last_kind, last) = self._place(revision), self._place(other)
         return first < last if first_kind and first_kind == last_kind else None
 
     def between(self, first: str, last: str) -> tuple[str, ...]:

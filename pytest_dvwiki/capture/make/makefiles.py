@@ -543,8 +543,8 @@ def statements(text: str, targets: Collection[str] = ()) -> list[tuple[str, str,
     return found
 
 
-def _assigned(found: re.Match[str]) -> tuple[str, str, str]:
-    return found[1], found[2], found[3].strip(" \t")
+def _assigned(match: re.Match[str]) -> tuple[str, str, str]:
+    return match[1], match[2], match[3].strip(" \t")
 
 
 def _is_for(names: Iterable[str], targets: Collection[str]) -> bool:

@@ -141,9 +141,9 @@ def absolute(folder: str, word: str) -> str:
 def _without_folders(text: str) -> str:
     """Return a value without folders, so that files keep only their names; a quotient such as `A/B` stays."""
 
-    def without(found: re.Match[str]) -> str:
-        is_path = found[0][0] in "/\\.~" or found[0][1:2] == ":" or _FILE.match(text, found.end())
-        return "" if is_path else found[0]
+    def without(match: re.Match[str]) -> str:
+        is_path = match[0][0] in "/\\.~" or match[0][1:2] == ":" or _FILE.match(text, match.end())
+        return "" if is_path else match[0]
 
     return _FOLDERS.sub(without, text)
 

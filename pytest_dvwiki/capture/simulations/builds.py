@@ -214,7 +214,7 @@ class Watch:
         self._of_item = len(self._open)
         self._merging = False
 
-    def saw(self, call: ToolCall) -> Setup:
+    def observe(self, call: ToolCall) -> Setup:
         """Process a call, and return the design that it runs or, for a build, the design so far."""
         build = self._built(call) if call.builds else None
         if not call.runs:
@@ -282,17 +282,17 @@ class Watch:
         return mine[0] if same else None
 
 
-def _merged(one: Build, other: Build) -> Build:
+def _merged(earlier: Build, later: Build) -> Build:
     return Build(
-        simulator=other.simulator,
-        items=tuple(sorted({*one.items, *other.items})),
-        sources=tuple(dict.fromkeys((*one.sources, *other.sources)))[:_SOURCES],
-        includes=tuple(dict.fromkeys((*one.includes, *other.includes))),
-        libraries=tuple(dict.fromkeys((*one.libraries, *other.libraries))),
-        unlisted=one.unlisted or other.unlisted,
-        artefact=other.artefact or one.artefact,
-        places=tuple(dict.fromkeys((*other.places, *one.places))),
-        defined=tuple(sorted({*(one.defined or ()), *(other.defined or ())})),
+        simulator=later.simulator,
+        items=tuple(sorted({*earlier.items, *later.items})),
+        sources=tuple(dict.fromkeys((*earlier.sources, *later.sources)))[:_SOURCES],
+        includes=tuple(dict.fromkeys((*earlier.includes, *later.includes))),
+        libraries=tuple(dict.fromkeys((*earlier.libraries, *later.libraries))),
+        unlisted=earlier.unlisted or later.unlisted,
+        artefact=later.artefact or earlier.artefact,
+        places=tuple(dict.fromkeys((*later.places, *earlier.places))),
+        defined=tuple(sorted({*(earlier.defined or ()), *(later.defined or ())})),
     )
 
 
@@ -327,7 +327,7 @@ def setup_of_log(echoed: Iterable[tuple[str, str]], folder: str, builds: Builds)
             runs = os.path.basename(command.words[0]) in {"Vtop", "simv"}  # noqa: PTH119  # as Makefiles call them
             call = read_call(command.words, command.folder, command.variables, runs=runs)
             if call is not None and call.runs:
-                ran = watch.saw(call)
+                ran = watch.observe(call)
             elif call is not None:
-                built = watch.saw(call)
+                built = watch.observe(call)
     return built if ran == UNKNOWN else ran

@@ -360,9 +360,9 @@ class _Splitter:
         found = _JUDGED_BY_NAME.search(line)
         return found if found and found["name"] in self._names else None
 
-    def _judge(self, found: re.Match[str], number: int, text: str) -> None:
-        name, word = self._fullname(found["name"]), found["word"]
-        note = (found["note"] or "").removeprefix(": ").strip()
+    def _judge(self, match: re.Match[str], number: int, text: str) -> None:
+        name, word = self._fullname(match["name"]), match["word"]
+        note = (match["note"] or "").removeprefix(": ").strip()
         judgement: Judgement = "xfailed" if word == "xfailed" else "passed" if word == "passed" else "failed"
         hidden = self._open.name is None
         if not hidden and (self._open.name != name or self._open.judgement is not None):

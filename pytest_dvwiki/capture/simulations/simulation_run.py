@@ -182,22 +182,22 @@ class SimulationRun:
         excerpts = [self.log_excerpt(one, _fitting(one.preamble, share)) for one in self.sides]
         return [excerpt for found in excerpts for excerpt in found]
 
-    def log_excerpt(self, one: Regression, lines: NumberedLines) -> list[Excerpt]:
+    def log_excerpt(self, part: Regression, lines: NumberedLines) -> list[Excerpt]:
         """Return a list with an excerpt of the given lines of a log; empty if they are blank."""
         if self.ending.signal is not None:
             # The sentence about the simulator describes the signal better than make's line.
             lines = tuple((number, line) for number, line in lines if status_in((line,)) is None)
         if not any(line.strip() for _, line in lines):
             return []
-        reference = self._reference(one, None)
+        reference = self._reference(part, None)
         path, sha256 = (reference.path, reference.sha256) if reference is not None else (None, None)
         return [Excerpt(source="log", lines=lines, path=path, sha256=sha256)]
 
-    def _reference(self, one: Regression, line: int | None) -> LogReference | None:
-        log = one.log
+    def _reference(self, part: Regression, line: int | None) -> LogReference | None:
+        log = part.log
         if log is None or log.path is None or not log.lasting:
             return None
-        return LogReference(path=redact(shown_path(str(log.path), self.sim.root)), line=line, sha256=one.sha256)
+        return LogReference(path=redact(shown_path(str(log.path), self.sim.root)), line=line, sha256=part.sha256)
 
     def began(self) -> bool:
         """Return whether a test or a simulation began."""
@@ -280,13 +280,13 @@ def _regressions(sim: Simulation, cases: Sequence[Case] | None) -> tuple[Regress
     return best or Regression(), sides, is_one_of_several
 
 
-def _overlap(one: Regression, names: set[str]) -> int:
-    return sum(1 for block in one.blocks if block.name in names)
+def _overlap(part: Regression, names: set[str]) -> int:
+    return sum(1 for block in part.blocks if block.name in names)
 
 
-def _weight(one: Regression, names: set[str]) -> tuple[int, int, bool, bool]:
-    lasting = one.log is not None and one.log.path is not None and one.log.lasting
-    return _overlap(one, names), len(one.blocks), one.started, lasting
+def _weight(part: Regression, names: set[str]) -> tuple[int, int, bool, bool]:
+    lasting = part.log is not None and part.log.path is not None and part.log.lasting
+    return _overlap(part, names), len(part.blocks), part.started, lasting
 
 
 def _last_lines(logs: Iterable[Regression]) -> Iterator[str]:

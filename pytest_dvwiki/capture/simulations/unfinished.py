@@ -53,7 +53,7 @@ def cut_off(failure: Failure, unfinished: UnfinishedTest) -> Failure:
         failure: The failure of the whole simulation.
         unfinished: The test that was running.
     """
-    excerpts = tuple(one for excerpt in failure.excerpts if (one := _of_test(excerpt, unfinished)).lines)
+    excerpts = tuple(one for excerpt in failure.excerpts if (one := _excerpt_of_test(excerpt, unfinished)).lines)
     if timeout := timeout_in(failure.message):
         # pytest-timeout names the runner, but the test hung.
         timed_out = Excerpt(source="run", lines=((1, _with_test(timeout, unfinished)),))
@@ -71,7 +71,7 @@ def cut_off(failure: Failure, unfinished: UnfinishedTest) -> Failure:
     )
 
 
-def _of_test(excerpt: Excerpt, unfinished: UnfinishedTest) -> Excerpt:
+def _excerpt_of_test(excerpt: Excerpt, unfinished: UnfinishedTest) -> Excerpt:
     if excerpt.source == "run":
         return replace(excerpt, lines=tuple((number, _with_test(line, unfinished)) for number, line in excerpt.lines))
     if excerpt.source in {"log", "stdout"} and unfinished.first_line is not None:

@@ -52,7 +52,7 @@ class Project:
     def call(self, *words: str) -> Setup:
         found = read_call(words, str(self.root), {}, runs=words[0] == "vvp")
         assert found is not None
-        return self.watch.saw(found)
+        return self.watch.observe(found)
 
 
 @pytest.fixture
@@ -141,7 +141,7 @@ def test_a_program_that_a_tool_made_has_the_tools_configuration(project: Project
     project.call("verilator", "-cc", "--exe", *words)
     found = read_call(("obj/dut", "+mode=2"), str(project.root), {"COCOTB_TOPLEVEL": "dut"}, runs=True)
     assert found is not None
-    setup = project.watch.saw(found)
+    setup = project.watch.observe(found)
     assert (setup.simulator, setup.config) == (
         "verilator", config_of({"top dut", "parameter W=8"}, {"plusarg mode=2"})
     )  # fmt: skip
@@ -155,7 +155,7 @@ def test_no_more_builds_are_kept_than_are_of_use(project: Project, monkeypatch: 
         for words in (("iverilog", "-o", "x", "-s", "dut", "d.sv"), ("vvp", "x")):
             call = read_call(words, str(folder))
             assert call is not None
-            project.watch.saw(call)
+            project.watch.observe(call)
     kept = project.root / "builds"
     assert len(list(kept.glob("*.json"))) == 3
     assert (kept / ".gitignore").read_text() == "*\n"
