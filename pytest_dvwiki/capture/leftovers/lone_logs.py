@@ -28,6 +28,7 @@ from pytest_dvwiki.redact import clean
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+    from pathlib import Path
 
     from pytest_dvwiki.capture.files.artefacts import Artefact
     from pytest_dvwiki.capture.files.results import Case
@@ -87,7 +88,7 @@ class LoneLogs:
         builds: Adds the builds that failed.
         cases: The cases of the run's results files.
         names: Names simulations and builds.
-        has_results: Whether the run has results files, even if none of them could be read.
+        failed_results: Maps the folders of the run's results files to whether cocotb tests in them failed.
     """
 
     def __init__(
@@ -99,7 +100,7 @@ class LoneLogs:
         cases: Iterable[Case],
         *,
         names: LogNames,
-        has_results: bool,
+        failed_results: Mapping[Path, bool],
     ) -> None:
         self._run = run
         self._logs = logs
@@ -107,7 +108,9 @@ class LoneLogs:
         self._builds = builds
         self._names = names
         self._cases = _by_name(cases)
-        self._has_results = has_results
+        self._failed_results = failed_results
+        self.of_benches: list[str] = []
+        """Logs that testbenches wrote beside their results files, and whose errors are left out."""
 
     def read(self, logs: Sequence[Artefact], templates: Sequence[PathTemplate]) -> Iterator[ReadLog | OSError]:
         """Yield, for each log, the result of `read_log` or the error that it raises."""
@@ -167,14 +170,30 @@ class LoneLogs:
         if named:
             outcome = self._as_named(outcome, named, log)
         failures = [one for one in outcome.failures if one.nodeid != name or self._parts.has_class(one)]
+        if named is None and self._is_of_bench(log, part, outcome, failures):
+            self.of_benches.append(log.shown)
+            return
         run.add(outcome, failures, log)
-        if outcome.results or not (failures or named or not self._has_results):
+        if outcome.results or not (failures or named or not self._failed_results):
             return
         ended = result_of_log(name, outcome, failed=bool(failures), seed=named.seed if named else None)
         # A folder that fails to build counts once, however many logs show it.
         if named or ended not in run.results:
             run.results.append(ended)
             run.without_tests += not (failures or named)
+
+    def _is_of_bench(
+        self, log: Artefact, part: Regression, outcome: SimulationOutcome, failures: Sequence[Failure]
+    ) -> bool:
+        """Return whether a log is what a testbench with failed tests wrote, and not the output of a tool.
+
+        Its errors are those of the failed tests. If all tests passed, its errors are reported: nothing else shows them.
+        """
+        shows_run = part.blocks or part.started or part.cocotb or part.seed or part.commands or outcome.simulator
+        folder = next((each for each in log.path.parents if each in self._failed_results), None)
+        if shows_run or not failures or folder is None or not self._failed_results[folder]:
+            return False
+        return {self._parts.class_of_failure(one) for one in failures} == {"sim_error"}
 
     def _is_covered(self, part: Regression) -> bool:
         """Return whether a results file contains a test from this part of a log."""

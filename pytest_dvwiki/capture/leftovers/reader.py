@@ -13,6 +13,7 @@ from pytest_dvwiki.capture.leftovers.run_logs import RunLogs
 from pytest_dvwiki.capture.leftovers.totals import Leftovers
 from pytest_dvwiki.capture.make.folders import stopped_in
 from pytest_dvwiki.capture.simulations.builds import Builds
+from pytest_dvwiki.model.sentences import few
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -22,6 +23,10 @@ if TYPE_CHECKING:
     from pytest_dvwiki.capture.simulations.named_runs import PathTemplate
     from pytest_dvwiki.capture.simulations.regression import Regression
     from pytest_dvwiki.model import Interest
+
+_FAILED = frozenset({"failed", "error"})
+_MOST_SHOWN = 3
+"""Maximum number of logs named in one note."""
 
 
 def read_leftovers(
@@ -79,12 +84,19 @@ def read_leftovers(
     for log in run_logs.given:
         failed_builds.add_stopped(log, list(stopped_in(log.path)))
     cases = [case for _, file in parsed if file is not None for case in file.cases]
-    lone = LoneLogs(run, run_logs, parts, failed_builds, cases, names=simulations, has_results=bool(results))
+    failed = {artefact.path.parent: False for artefact in results}
+    for artefact, file in parsed:
+        cases_of = file.cases if file is not None else ()
+        failed[artefact.path.parent] |= any(case.of_cocotb and case.status in _FAILED for case in cases_of)
+    lone = LoneLogs(run, run_logs, parts, failed_builds, cases, names=simulations, failed_results=failed)
     contents = read_logs(free) if read_logs is not None else lone.read(free, templates)
     for log, content in zip(free, contents, strict=True):
         lone.add(log, content)
     for log, beside in files.shared.values():
         _add_shared(log, beside, run_logs.parts(log), lone, failed_builds)
+    if lone.of_benches:
+        shown = few(lone.of_benches, _MOST_SHOWN)
+        run.notes.append(f"{shown}: beside failed tests, so its errors are not counted as another test")
     run.drop_rollups()
     run.drop_unversioned()
     sources = {source.path: source for source in (*results, *_used(run_logs), *later.values())}

@@ -45,6 +45,26 @@ def test_a_results_file_and_its_log_become_one_record(project: Path, capsys: pyt
     assert len(list((project / ".agent/wiki/bugs").glob("[A-Z]*.md"))) == 1
 
 
+@pytest.mark.parametrize(
+    ("text", "failed"),
+    [
+        ("[SB] MISMATCH expected=17817 got=18073\n", 1),
+        ("%Error: rtl/fifo.sv:3:5: syntax error, unexpected endmodule\n", 2),
+        (UNNAMED_BAD, 2),
+    ],
+    ids=["of the testbench", "of a tool", "of UVM"],
+)
+def test_a_log_that_a_testbench_wrote_beside_its_failed_tests_is_no_test(
+    project: Path, capsys: pytest.CaptureFixture[str], text: str, failed: int
+) -> None:
+    write(project, {"results.xml": results(), "sim.log": log(), "logs/scoreboard.log": text})
+    assert main(["ingest", "--task", "nightly", "."]) == 0
+    (record,) = written(project)
+    assert record["totals"]["failed"] == len(record["occurrences"]) == failed
+    note = "logs/scoreboard.log: beside failed tests, so its errors are not counted as another test"
+    assert (note in capsys.readouterr().err) == (failed == 1)
+
+
 def test_each_folder_is_a_run_and_a_task_makes_them_one(project: Path) -> None:
     write(project, {f"{name}/results.xml": results(seed) for seed, name in enumerate("abcd")})
     assert main(["ingest", "a", "b"]) == 0
@@ -182,7 +202,8 @@ def test_a_test_module_that_cannot_be_imported_was_read_with_what_it_imports(pro
     (record,) = written(project)
     (cause,) = record["occurrences"]
     assert cause["failure_subtype"] == "import_error"
-    assert {*cause["reads"]} == {"rtl/rx.v", "sim/rx/Makefile", "sim/rx/bench.py", "sim/rx/helper.py"}
+    # No design can make an import fail.
+    assert {*cause["reads"]} == {"(no HDL)", "sim/rx/Makefile", "sim/rx/bench.py", "sim/rx/helper.py"}
 
 
 @pytest.mark.parametrize(
