@@ -75,7 +75,7 @@ def _seen(statement: of.Seen, style: Style = PLAIN) -> str:  # noqa: ARG001
         tests = f" with {count(statement.tests, 'failing test')}" if statement.tests else ""
         when = f"on {first}" if first == last else f"first on {first}, last on {last}"
         seen = f"in {count(statement.runs, 'run')}{tests}, {when}"
-    kind = "its subtype is known: " if statement.of_kind else ""
+    kind = "other causes of its subtype: " if statement.of_kind else ""
     reported = f"{statement.reports} of them only reported" if 0 < statement.reports < statement.runs else ""
     return ", ".join(
         filter(None, (f"{kind}{verb} {seen}", reported, statement.status, ends(statement.held, statement.failed)))
@@ -236,7 +236,7 @@ def _unnamed(statement: of.Unnamed, style: Style = PLAIN) -> str:  # noqa: ARG00
 @text.register
 def _proposed(statement: of.Proposed, style: Style = PLAIN) -> str:
     source = f"{style.link(statement.fingerprint)}, which the pattern {style.name(statement.pattern)} matches too"
-    return f"a proposal, not tried for this cause: {fix_text(statement.fix, style)}; it held for {source}"
+    return f"a proposal, not tried for this cause: a fix like {fix_text(statement.fix, style)}; it held for {source}"
 
 
 @text.register

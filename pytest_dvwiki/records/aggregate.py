@@ -487,9 +487,11 @@ def _passes_needed(rates: Mapping[str, Rate]) -> dict[str, int]:
 
     The given rates leave out the first failure.
     """
-    # The current failure is one more run; one pass is added, because the runs are few.
+    # The current failure is one more run; one pass is added, because the runs are few, unless the failures are alike.
     return {
-        nodeid: Rate(failed=rate.failed, runs=rate.runs + 2).runs_needed
+        nodeid: 1
+        if rate.is_alike and rate.failed == rate.runs
+        else Rate(failed=rate.failed, runs=rate.runs + 2).runs_needed
         for nodeid, rate in rates.items()
         if rate.failed
     }
@@ -499,8 +501,8 @@ def _proposal(archive: Archive, present: Sequence[str], newest: Occurrence) -> P
     """Return the fix proposed to an open cause; None if there is none.
 
     A fix that only git describes must consist of commits: nobody could look at uncommitted changes. None of the commits
-    may be a suspect for the open cause. If only a simulation can report the failure, such as a failed comparison, the
-    fix must also have changed a file that the simulation reads.
+    may be a suspect for the open cause, or belong to a fix of this cause. If only a simulation can report the failure,
+    such as a failed comparison, the fix must also have changed a file that the simulation reads.
     """
     found = proposals.proposal(archive.db, present, newest.pattern) if archive.has_rows("proposals") else None
     if found is None or found.fix.by != "git":
@@ -513,7 +515,9 @@ def _proposal(archive: Archive, present: Sequence[str], newest: Occurrence) -> P
     )
     came = _first_bad(archive, present)[0]
     is_suspect = came is not None and not {*fix.log}.isdisjoint(came.log)
-    return None if is_elsewhere or is_suspect or fix.note or not fix.log else found
+    own = {line for state in archive.fix_states(present) for line in state.fix.log}
+    is_tried = not own.isdisjoint(fix.log)
+    return None if is_elsewhere or is_suspect or is_tried or fix.note or not fix.log else found
 
 
 def _unproven(archive: Archive, parameters: tuple[str]) -> tuple[UnprovenPass, ...]:

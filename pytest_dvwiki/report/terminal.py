@@ -180,8 +180,9 @@ def _onset(cause: Cause) -> tuple[str, ...]:
     found = cause.first_bad
     if found is None:
         return ()
-    if found.only_commit:
-        commit, _, subject = found.only_commit.partition(" ")
+    only = found.likely[0] if found.is_certain and found.likely and found.likely_count == 1 else found.only_commit
+    if only:
+        commit, _, subject = only.partition(" ")
         return "came with the same commit", f"{short(commit)} {subject}".rstrip()
     good, bad = short(found.good), short(found.bad)
     if found.is_certain:
@@ -347,7 +348,7 @@ def _passes(session: Session, width: int) -> Iterator[Line]:
         history = each.cause.history if each.cause is not None and each.word != "PASSED" else None
         if history is not None and history.origin_fix is not None:
             yield from _wrapped(f"{_origin(history.origin)}: {history.origin.reasons[0]}", width, label="origin")
-        for label, command in (("fails", each.failing), ("passes", each.passing)):
+        for label, command in (("failed", each.failing), ("passed", each.passing)):
             if command is not None:
                 yield from _command(session, command, width, label=label)
         if each.cause is not None and each.cause.page is not None:

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from pytest_dvwiki.settings import Layout
 
 OTHER = "b" * 12
-PROPOSED = "A proposal, not tried for this cause: `0000000` fifo: reset the read pointer; it held for "
+PROPOSED = "A proposal, not tried for this cause: a fix like `0000000` fifo: reset the read pointer; it held for "
 
 
 @pytest.fixture
@@ -75,7 +75,7 @@ def test_a_fix_that_held_is_proposed_to_open_causes_of_its_pattern(place: Layout
 def test_prompts_mark_it_as_a_proposal_with_its_page(place: Layout) -> None:
     hold(place)
     text = WikiQueryService(WikiConfig(enabled=True, wiki_dir=place.wiki, max_context_tokens=4000)).get_known_rtl_bugs()
-    fix = "A proposal, not tried for this cause: 0000000 `fifo: reset the read pointer`"
+    fix = "A proposal, not tried for this cause: a fix like 0000000 `fifo: reset the read pointer`"
     told = f"{fix}; it held for bugs/{name(place, CAUSE)}.md, which the pattern uvm.scoreboard_mismatch matches too."
     assert told in text, text
 
@@ -105,6 +105,13 @@ def test_a_fix_of_files_that_a_simulation_does_not_read_is_not_proposed_to_its_f
     add(place, passing(2, fixes=(again,)), *(ran(place, number, TEST) for number in (3, 4, 5)))
     add(place, record(7, occurrence("e" * 12, tests=(failed("third"),), **changes)))
     assert (PROPOSED in page(place, "e" * 12)) is is_proposed
+
+
+def test_commits_that_did_not_fix_the_cause_for_good_are_not_proposed_to_it(place: Layout) -> None:
+    add(place, passing(2, fingerprint=OTHER, nodeid="other"), record(3, occurrence(OTHER, tests=(failed("other"),))))
+    same = fixed(4, log=fixed(2)["log"])
+    add(place, passing(4, fixes=(same,)), *(ran(place, number, TEST) for number in (5, 6, 7)))
+    assert PROPOSED not in page(place, OTHER)
 
 
 @pytest.mark.parametrize("commits", [{"log": [], "log_count": 0}, {}], ids=["alone", "or a commit"])
