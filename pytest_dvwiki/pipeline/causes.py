@@ -13,6 +13,7 @@ from pytest_dvwiki.records.kinds import (
     seed_is_unknown,
 )
 from pytest_dvwiki.records.name_parts import part_of
+from pytest_dvwiki.records.sides import reads_of
 from pytest_dvwiki.redact import shorten_paths
 
 if TYPE_CHECKING:
@@ -124,7 +125,9 @@ def occurrence_of(members: Sequence[Member], root: Path) -> Occurrence:
         excerpt=shorten_paths(verdict.excerpt, root),
         log=_log(failure, verdict),
         ip_type=failure.ip_type,
-        reads=tuple(dict.fromkeys(path for one, _ in members for path in one.reads))[:MOST_READ],
+        reads=reads_of(
+            verdict.failure_subtype, tuple(dict.fromkeys(path for one, _ in members for path in one.reads))[:MOST_READ]
+        ),
         fingerprint_v1=verdict.fingerprint_v1,
         place=_place(verdict.place, root),
         command=replace(shown.command, test=shown.nodeid) if shown.command is not None else None,

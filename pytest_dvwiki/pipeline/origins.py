@@ -17,7 +17,7 @@ from pytest_dvwiki.records.kinds import (
     precedes_simulator,
     seed_is_unknown,
 )
-from pytest_dvwiki.records.sides import concerns
+from pytest_dvwiki.records.sides import concerns, reads_of
 from pytest_dvwiki.runs import EVER
 from pytest_dvwiki.triage.changes import of_changes
 from pytest_dvwiki.triage.missing import module_in
@@ -152,7 +152,7 @@ class _Ranges:
             return verdict
         clues = self._clues(
             span,
-            failure.reads,
+            reads_of(verdict.failure_subtype, failure.reads),
             in_simulator=failure.in_simulator or failure.ran_simulator,
             of_build=verdict.error_class in DETERMINISTIC_CLASSES,
             lacking=_lacking(verdict),
@@ -275,7 +275,8 @@ def with_onset(
     ):
         if span is None:
             continue
-        files, reads = repository.changed_since(*span), repository.with_removed(failure.reads, *span)
+        own = reads_of(verdict.failure_subtype, failure.reads)
+        files, reads = repository.changed_since(*span), repository.with_removed(own, *span)
         if not _stays(span, files, vcs, reads, repository):
             continue
         clues = of_changes(

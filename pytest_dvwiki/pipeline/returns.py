@@ -196,8 +196,9 @@ class Returns:
         if known is None or known.history is None or vcs is None:
             return False
         failed = dict.fromkeys(row.commit for row in known.history.rows if row.commit and not row.dirty)
+        good = known.first_bad.good if known.first_bad is not None else None
         return any(
-            self._repository.takes_back((commit, passed), vcs, files)
+            self._repository.takes_back((commit, passed), vcs, files, good)
             for commit in itertools.islice(failed, _MOST_FAILING)
         )
 

@@ -245,7 +245,7 @@ def _last_run(
         seed: The failing seed; None for any.
     """
     row = archive.db.execute(
-        "SELECT r.vcs_commit, r.branch, r.dirty, r.changes, r.edited, r.simulators FROM failed f"
+        "SELECT r.vcs_commit, r.branch, r.dirty, r.changes, r.edited, r.edited_lines, r.simulators FROM failed f"
         " JOIN occurrences o ON o.fingerprint = f.fingerprint AND o.moment = f.moment AND NOT o.without_fix"
         " JOIN runs r ON r.id = f.run WHERE f.nodeid = ? AND f.simulator = ? AND f.config = ? AND f.fingerprint = ?"
         " AND f.moment > ? AND ? IN (f.seed, '') ORDER BY r.vcs_commit IS NULL, f.moment DESC LIMIT 1",
@@ -253,10 +253,17 @@ def _last_run(
     ).fetchone()
     if row is None:
         return None
-    commit, branch, dirty, changes, edited, simulators = row
+    commit, branch, dirty, changes, edited, lines, simulators = row
     if dirty and seed is None and _failed_without_edits(archive, failed, fingerprint, since, commit):
         return Vcs(commit=commit, branch=branch), simulators
-    vcs = Vcs(commit=commit, branch=branch, dirty=bool(dirty), changes=changes, edited=TEXTS.decode(edited))
+    vcs = Vcs(
+        commit=commit,
+        branch=branch,
+        dirty=bool(dirty),
+        changes=changes,
+        edited=TEXTS.decode(edited),
+        edited_lines=TEXTS.decode(lines),
+    )
     return vcs, simulators
 
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from pytest_dvwiki.records.sides import BEFORE_SIMULATOR
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
@@ -29,7 +31,6 @@ DETERMINISTIC_SUBTYPES = frozenset(
 """Subtypes of failures that occur with every seed, in any error class except `tool_error`."""
 SIMULATION_CLASSES = frozenset({"sim_error", "uvm_error", "uvm_fatal"})
 """Error classes that only a simulation can report."""
-_BEFORE_SIMULATOR = frozenset({"import_error", "python_syntax_error"})
 _RUNNER_CHECKS = "python.hdl_file"
 """The id of the pattern for a missing file that cocotb's runner reports before it calls the simulator."""
 _OF_OTHER_TOOLS = "environment."
@@ -99,5 +100,5 @@ def precedes_simulator(cause: Occurrence | Verdict, test: FailedTest | Failure) 
         return True
     is_outside = cause.error_class == "python_error" and test.sim_time is None and test.seed is None
     is_build = cause.error_class in DETERMINISTIC_CLASSES and (cause.pattern or "").startswith(_OF_OTHER_TOOLS)
-    is_early = cause.failure_subtype in _BEFORE_SIMULATOR or cause.pattern == _RUNNER_CHECKS
+    is_early = cause.failure_subtype in BEFORE_SIMULATOR or cause.pattern == _RUNNER_CHECKS
     return test.simulator is None and (is_outside or is_build or is_early)

@@ -194,8 +194,8 @@ def cause_of(db: sqlite3.Connection, passes: Passes, fingerprint: str, seen: Che
         *(name for name in lacking if name in same_test),
         *lacking,
         *(name for name in still_open if name in same_test),
-        *still_open,
         *(name for name in same_test if name in fixed and _is_undone(fixed[name], seen)),
+        *still_open,
         *same_test,
         *(name for name in fixed if name not in ended and not _is_another(fixed[name], before[name], seen, db, passes)),
     )
@@ -232,7 +232,8 @@ def _is_another(
     change = _since(fixed, seen.changes)
     fix = fixed.state.fix
     knows_files = bool(change and change.is_whole and change.files and fix.files and fix.file_count == len(fix.files))
-    if change is None or not knows_files or change.files & set(fix.files):
+    # If git shows that the lines of the fix are still there, other changes in its files do not matter.
+    if change is None or not knows_files or (change.files & set(fix.files) and not change.in_place):
         return False
     if not {test.nodeid for test in fixed.tests} <= set[str]().union(*(each.passed for each in seen.changes)):
         return False

@@ -41,6 +41,8 @@ FOR_PEOPLE = re.compile(
 
 Other pictures, such as `.bmp` and `.ppm`, are common stimulus of image processing.
 """
+BEFORE_SIMULATOR = frozenset({"import_error", "python_syntax_error"})
+"""Subtypes of failures on which no HDL has an effect."""
 HDL = re.compile(r"\.(?:sv|svh|v|vh|vhd|vhdl)$", re.IGNORECASE)
 NO_HDL = "(no HDL)"
 """Entry in the list of files read, for a failure before any HDL could be read."""
@@ -90,6 +92,18 @@ def concerns(file: str, sources: Collection[str]) -> bool:
     is_python = file.endswith(".py")
     like = _of_kind(tuple(sources), is_python=is_python)
     return not like or is_among(file, like)
+
+
+def reads_of(failure_subtype: str, reads: Sequence[str]) -> tuple[str, ...]:
+    """Return the files that matter to a failure, of those that its simulation read.
+
+    If Python could not import a module, no HDL matters, even if a simulator had read it before. Empty if no Python file
+    is on record.
+    """
+    if failure_subtype not in BEFORE_SIMULATOR or NO_HDL in reads:
+        return tuple(reads)
+    others = [name for name in reads if not HDL.search(name)]
+    return (NO_HDL, *others) if any(name.endswith(".py") for name in others) else ()
 
 
 def is_unread(file: str, reads: Collection[str]) -> bool:

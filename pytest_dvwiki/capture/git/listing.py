@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import hashlib
 import re
 from collections import Counter
@@ -20,12 +21,15 @@ Lines = tuple[Counter[tuple[str, str]], Counter[tuple[str, str]]]
 """The lines that a patch adds, and those that it removes, each with the name of its file."""
 _SPECIFIC = re.compile(r"\w\W+\w")
 """Matches a line of code, without insignificant white space, that is more than keywords."""
+_MOST_MODULES = 20
+"""Maximum number of changed Python files that are parsed to compare them."""
+_WITH_DOCSTRING = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
 _MOST_EDITED = 50
 """Maximum number of lines of uncommitted changes that are recorded."""
 _MOST = 1000
 """Maximum number of listed commits, and of file names in a search."""
 MOST_COMPARED = 100
-"""Maximum number of changed files that are compared line by line."""
+"""Maximum number of changed files, and of commits, that are compared line by line."""
 _SHORT = 12
 _HEAD = re.compile(r"(?:^|\0)\x01([0-9a-f]{40,64}) ([^\0\n]*)", re.MULTILINE)
 _TOUCHED = re.compile(r":(\d{6}) (\d{6}) \S+ \S+ ([A-Z])\d*\0([^\0]+)")
@@ -182,18 +186,42 @@ class Listing:
         found = {line for line, names in code.items() if not names}
         return found if is_known and len(found) < len(code) else set()
 
-    def taking_back(self, made: Lines, names: Iterable[str]) -> list[str]:
-        """Return the commits that change back, in the given files, some of the code that a patch changed.
-
-        Each commit is returned as its `ListedCommit.line`.
+    def taking_back(self, made: Lines) -> list[str]:
+        """Return the commits that change back some of the code that a patch changed, each as its `ListedCommit.line`.
 
         Args:
             made: The lines that the patch adds and removes.
-            names: The files.
         """
-        paths = (f":(top,literal){name}" for name in names)
-        patches = {name: part for name, _, part in _parts(self._log(*PATCH, *self.span, "--", *paths))}
-        return [each.line for each in self.commits if changes_back(changed_lines(patches.get(each.name, "")), made)]
+        return [line for line, (_, lines) in self._patches.items() if changes_back(lines, made)]
+
+    def mentioning(self, names: Collection[str]) -> list[str]:
+        """Return the commits that change a line with one of the given names, each as its `ListedCommit.line`."""
+        if not names:
+            return []
+        changed = re.compile(rf"^[+-].*\b(?:{'|'.join(map(re.escape, names))})\b", re.MULTILINE)
+        return [line for line, (patch, _) in self._patches.items() if changed.search(patch)]
+
+    def cancelled(self, made: Lines) -> set[str]:
+        """Return the commits whose changes are all undone at the end of the range, each as its `ListedCommit.line`.
+
+        Args:
+            made: The lines that differ between the ends of the range.
+        """
+        added, removed = (set(lines) for lines in made)
+        return {
+            line
+            for line, (_, (came, gone)) in self._patches.items()
+            if (came or gone) and added.isdisjoint(came) and removed.isdisjoint(gone)
+        }
+
+    @cached_property
+    def _patches(self) -> dict[str, tuple[str, Lines]]:
+        """Map the commits to their patches, and to the lines in these; empty if there are too many commits or files."""
+        if len(self.commits) > MOST_COMPARED or len(self.files) > MOST_COMPARED:
+            return {}
+        patches = {name: patch for name, _, patch in _parts(self._log(*PATCH, *self.span, *self.sources))}
+        listed = ((each.line, patches.get(each.name, "")) for each in self.commits)
+        return {line: (patch, changed_lines(patch)) for line, patch in listed}
 
     def has_unread_only(self, files: Collection[str], named: Collection[str]) -> bool:
         """Return whether the failing simulation read none of these files, and no commit adds or removes any of them.
@@ -209,7 +237,12 @@ class Listing:
         paths = [f":(top,literal){name}" for name in names if suffix_of(name) in _COMMENT]
         if not 0 < len(paths) <= MOST_COMPARED or len(self.commits) < 2:  # noqa: PLR2004  # nothing to compare
             return {}
-        return {name: with_same_code(part) for name, _, part in _parts(self._log(*PATCH, *self.span, "--", *paths))}
+        found = {name: with_same_code(part) for name, _, part in _parts(self._log(*PATCH, *self.span, "--", *paths))}
+        for each in self.commits[:_MOST_MODULES]:
+            left = each.touched.keys() - found.get(each.name, set())
+            same = with_same_python(self._git, (f"{each.name}~1", each.name), left)
+            found[each.name] = found.get(each.name, set()) | same
+        return found
 
     def _log(self, *arguments: str) -> str:
         how = ("--no-color", "--encoding=UTF-8", "--format=%x01%H %s", f"-{_MOST}")
@@ -412,6 +445,42 @@ def with_same_code(patch: str) -> set[str]:
         if hunks and suffix in _COMMENT and all(_code(hunk, "-", suffix) == _code(hunk, "+", suffix) for hunk in hunks):
             found.add(name)
     return found
+
+
+def with_same_python(git: Git, span: tuple[str, str], names: Iterable[str]) -> set[str]:
+    """Return the Python files that differ between two commits only in comments, white space and docstrings.
+
+    Args:
+        git: Reads the files.
+        span: The two commits.
+        names: The files that differ.
+    """
+    modules = [name for name in names if name.endswith(".py")]
+    if len(modules) > _MOST_MODULES:
+        return set()
+    codes = {name: [_python(_text(git, commit, name)) for commit in span] for name in modules}
+    return {name for name, (before, after) in codes.items() if before is not None and before == after}
+
+
+def _text(git: Git, commit: str, name: str) -> str | None:
+    """Return the text of a file in a commit; None if git does not answer."""
+    # With line numbers, the indentation of the first line is not lost.
+    lines = git.ask("grep", "-hn", "--no-color", "-e", "", commit, "--", f":(top,literal){name}")
+    return None if lines is None else "\n".join(line.partition(":")[2] for line in lines.split("\n"))
+
+
+def _python(text: str | None) -> str | None:
+    """Return the code of a Python file without comments, white space and docstrings; None if it cannot be parsed."""
+    try:
+        tree = ast.parse(text) if text is not None else None
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return None
+    if tree is None:
+        return None
+    for node in ast.walk(tree):
+        if isinstance(node, _WITH_DOCSTRING) and ast.get_docstring(node, clean=False) is not None:
+            del node.body[0]
+    return ast.dump(tree)
 
 
 def changes_back(later: Lines, made: Lines) -> bool:

@@ -22,6 +22,7 @@ from msgspec.structs import replace
 from pytest_dvwiki.model import FirstBad, Fix, Onset, Vcs
 from pytest_dvwiki.records.kinds import is_deterministic, precedes_simulator
 from pytest_dvwiki.records.sides import HDL, is_among, is_prose, is_unread
+from pytest_dvwiki.records.store import seed_hash
 from pytest_dvwiki.records.targets import share_a_test
 from pytest_dvwiki.runs import EVER
 
@@ -240,6 +241,7 @@ def _start(
 ) -> _Start | None:
     """Return the last pass before a cause appeared, preferring passes that prove its absence."""
     weak: _Start | None = None
+    certain: list[_Start] = []
     is_usable = functools.partial(_is_usable, occurrence=occurrence, failed=failed, repository=repository)
     # If a fixture failed, perhaps only the first test that used it has a simulator; passes are looked up by simulator.
     tests = sorted(occurrence.tests, key=lambda test: test.simulator is None)
@@ -253,15 +255,23 @@ def _start(
         for group, by_number in ((proving, False), (runs[enough - 1 :] if enough else [], True)):
             found = _nearest(group, failed, repository)
             if found is not None:
-                return _Start(test.nodeid, _range_start(found.commit, onset, repository), by_number=by_number)
-        last = _nearest(before, failed, repository) if weak is None else None
+                good = _range_start(found.commit, onset, repository)
+                certain.append(_Start(test.nodeid, good, by_number=by_number))
+                break
+        if certain and not is_deterministic(occurrence):
+            return certain[0]
+        last = _nearest(before, failed, repository) if not certain and weak is None else None
         if last is not None:
             seed = None if test.seed_unknown else test.stimulus_seed
+            # The hash of a test with several seeds in a run is that of all of them, so it does not show another seed.
             is_other = None not in {last.seed, seed} and last.seed != seed
             good = _range_start(last.commit, onset, repository)
             if good == last.commit:
                 weak = _Start(test.nodeid, good, "other" if is_other else "unknown")
-    return weak
+    # No seed matters to these failures, so each of the passes proves that the cause was absent.
+    for start in certain[1:]:
+        certain[0] = start if repository.is_older(certain[0].commit, start.commit) else certain[0]
+    return certain[0] if certain else weak
 
 
 def passed_since(
@@ -328,8 +338,13 @@ def _proves(candidate: Pass, test: FailedTest, occurrence: Occurrence) -> bool:
 
     A failure before any simulator was chosen has no seed, so a pass with any seed is proof.
     """
-    has_seed = test.stimulus_seed in {None, candidate.seed} or precedes_simulator(occurrence, test)
+    has_seed = _has_seed(candidate, test.stimulus_seed) or precedes_simulator(occurrence, test)
     return is_deterministic(occurrence) or (has_seed and not test.seed_unknown)
+
+
+def _has_seed(one: Pass, seed: str | None) -> bool:
+    """Return whether a pass is known to have used a seed; True if no seed matters."""
+    return seed is None or one.seed == seed or (one.seed is None and one.seed_hash == seed_hash(seed))
 
 
 def _independent(passes: Sequence[Pass], *, comes_and_goes: bool) -> list[Pass]:

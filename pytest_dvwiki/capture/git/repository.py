@@ -20,6 +20,7 @@ from pytest_dvwiki.capture.git import revisions
 from pytest_dvwiki.capture.git.command import COMMIT, DIFF, PATCH, Git, clean_text, git
 from pytest_dvwiki.capture.git.listing import (
     MOST_COMPARED,
+    Lines,
     Listing,
     changed_lines,
     changes_back,
@@ -27,6 +28,7 @@ from pytest_dvwiki.capture.git.listing import (
     line_hashes,
     unread_files,
     with_same_code,
+    with_same_python,
 )
 from pytest_dvwiki.capture.git.people import People
 from pytest_dvwiki.capture.git.revisions import Revisions, is_revision
@@ -37,7 +39,7 @@ from pytest_dvwiki.records.sides import HDL, is_among, is_prose
 from pytest_dvwiki.redact import redact
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Collection, Iterable, Sequence
 
     from pytest_dvwiki.model import Change, Fix
     from pytest_dvwiki.settings import Layout, Settings
@@ -84,6 +86,10 @@ _LACKS = re.compile(
 """Matches a report of a missing file."""
 _FILE = re.compile(r"(?<![\w.-])[A-Za-z_][\w-]*\.[A-Za-z]\w{0,7}(?![\w.])")
 _MOST_LACKING = 3
+_SHORTEST_NAME = 4
+"""Minimum length of a quoted name that is searched in the changes of commits: shorter ones occur everywhere."""
+_MOST_QUOTED = 10
+"""Maximum number of quoted names that are searched in the changes of commits."""
 _MOST_STATES = 10
 """Maximum number of earlier states of files that a fix is compared with."""
 _SHORT = 12
@@ -263,6 +269,8 @@ class Repository:
 
     def are_unread(self, files: Iterable[str], reads: Sequence[str], failed: str) -> bool:
         """Return whether a failing simulation read none of the given files.
+
+        Among commits of one kind, those come first that change a line with a name that the evidence quotes.
 
         If it is unknown what was read, only prose is treated as unread.
         """
@@ -515,20 +523,26 @@ class Repository:
             )
         return undoes if undoes != redoes else None
 
-    def takes_back(self, span: tuple[str, str], now: Vcs, files: Sequence[str]) -> bool:
+    def takes_back(self, span: tuple[str, str], now: Vcs, files: Sequence[str], good: str | None = None) -> bool:
         """Return whether code that changed between two commits was changed back since, at least in part.
 
         Args:
             span: Full hashes of the two commits.
             now: The state of a later run; if it has uncommitted changes, it must be the current state.
             files: Names of the files to compare.
+            good: Full hash of an earlier commit without the cause, if known. Lines that are again as they were then do
+                not count: they cannot bring the cause back.
         """
         paths = ("--", *(f":(top,literal){name}" for name in files))
         since = (span[1],) if now.dirty else (span[1], str(now.commit))
-        if not files or not all(map(COMMIT.fullmatch, (*span, *since))):
+        if not files or not all(map(COMMIT.fullmatch, (*span, *since, good or span[0]))):
             return False
-        made, later = (self._git.ask("diff", *PATCH, *ends, *paths) for ends in (span, since))
-        return changes_back(changed_lines(later or ""), changed_lines(made or ""))
+        made, later = (changed_lines(self._git.ask("diff", *PATCH, *ends, *paths) or "") for ends in (span, since))
+        if good is None:
+            return changes_back(later, made)
+        other = changed_lines(self._git.ask("diff", *PATCH, good, *since[1:], *paths) or "")
+        (came, gone), (added, removed) = later, other
+        return changes_back((came & added, gone & removed), made)
 
     def has_edits(self, lines: Sequence[str], commit: str, now: Vcs) -> bool:
         """Return whether the changes since a commit include any of the uncommitted changes that a run had at it.
@@ -669,7 +683,8 @@ class Repository:
             self._git, [*span, *merges], sources, files, reads=reads, failed=failed, undone=reads if with_undone else ()
         )
         edited = self._edited() if now.dirty else ()
-        log, unread = self._ordered(listing, code, suspects, (*before.edited, *edited))
+        ends = None if now.dirty or with_undone else (first, last)
+        log, unread = self._ordered(listing, code, suspects, (*before.edited, *edited), ends)
         # Files that only the unread commits touch are left out.
         theirs = listing.only_of(unread)
         unneeded = theirs | listing.for_people
@@ -682,7 +697,7 @@ class Repository:
         note = ""
         if now.dirty and (made or not edited):
             note = _edits(suspects.first(made), len(made))
-        elif before.dirty and (left or not before.edited):
+        elif before.dirty and (left or not before.edited) and not self._were_committed(before, now):
             note = f"dropping the failing run's {_edits(suspects.first(left), len(left))}"
         return Difference(
             change="commit",
@@ -696,8 +711,17 @@ class Repository:
             note=note if log else f"a change between {first[:_SHORT]} and {last[:_SHORT]}",
         )
 
+    def _were_committed(self, before: Vcs, now: Vcs) -> bool:
+        """Return whether the sources have at least a part of the uncommitted changes of an earlier run."""
+        return bool(before.edited_lines) and self.has_edits(before.edited_lines, str(before.commit), now)
+
     def _ordered(
-        self, listing: Listing, files: Sequence[str], suspects: _Suspects, edited: Sequence[str]
+        self,
+        listing: Listing,
+        files: Sequence[str],
+        suspects: _Suspects,
+        edited: Sequence[str],
+        ends: tuple[str, str] | None,
     ) -> tuple[tuple[str, ...], set[str]]:
         """Return the newest commits, the likely ones first, and the set of commits that change no code that was read.
 
@@ -709,6 +733,7 @@ class Repository:
         - commits that touch files read by the failing simulation,
         - commits that added or removed a file in a folder of files that were read, if the failing run lacked that file,
         - other commits, the newest first,
+        - commits whose changes are all undone by later ones,
         - commits that change no code that was read.
 
         If it is unknown what was read, the newest commits come first; the first few, which are shown, include commits
@@ -717,12 +742,14 @@ class Repository:
         newest = [each.line for each in listing.commits]
         if len(newest) < 2:  # noqa: PLR2004  # there is nothing to order
             return tuple(newest), set()
-        failing = listing.touching(suspects.named(files))
+        quoting = listing.mentioning(suspects.quoted)
+        failing = _first(quoting, listing.touching(suspects.named(files)))
         if suspects.reads:
             # Sources may be collected with a glob: a file that was absent from their folders may have been needed.
             folders = {PurePosixPath(name).parent for name in suspects.reads}
             gone = {name for name in listing.changed(suspects.absent) if PurePosixPath(name).parent in folders}
-            found = [*failing, *listing.touching(suspects.read(files)), *listing.touching(gone), *newest]
+            read = _first(quoting, listing.touching(suspects.read(files)))
+            found = [*failing, *read, *listing.touching(gone), *newest]
         else:
             shown = failing[:_IN_TEXT]
             others = [each for each in newest if each not in shown]
@@ -741,19 +768,15 @@ class Repository:
         ]
         known = {*suspects.named(listing.files), *suspects.reads}
         unread = listing.unread(known, suspects.absent, edited) - {*wrote}
-        back = self._changing_back(listing, suspects.came)
-        found = sorted(dict.fromkeys([*wrote, *back, *found]), key=lambda line: line in unread)
+        back = listing.taking_back(self._lines(*suspects.came)) if suspects.came is not None else []
+        undone = listing.cancelled(self._lines(*ends)) if ends is not None else set()
+        found = sorted(dict.fromkeys([*wrote, *back, *found]), key=lambda line: (line in unread, line in undone))
         return tuple(found[:MOST_COMMITS]), unread
 
-    def _changing_back(self, listing: Listing, came: tuple[str, str] | None) -> list[str]:
-        """Return the listed commits that remove code that a range added, or add code that it removed."""
-        files = self._files(*came) if came is not None and all(map(COMMIT.fullmatch, came)) else None
-        shared = [name for name in files or () if name in listing.files]
-        if came is None or not 0 < len(shared) <= MOST_COMPARED:
-            return []
-        paths = ("--", *(f":(top,literal){name}" for name in shared))
-        made = changed_lines(self._git.ask("diff", *PATCH, *came, *paths) or "")
-        return listing.taking_back(made, shared)
+    def _lines(self, first: str, last: str) -> Lines:
+        """Return the lines of code that differ between two commits, given by their full hashes."""
+        is_known = all(map(COMMIT.fullmatch, (first, last)))
+        return changed_lines((self._git.ask("diff", *PATCH, first, last, *self._sources) if is_known else None) or "")
 
     def _log(self, *arguments: str, paths: Sequence[str]) -> list[str]:
         text = self._git.ask("log", "--no-color", "--encoding=UTF-8", "--format=%H %s", *arguments, *paths) or ""
@@ -768,6 +791,8 @@ class Repository:
         if not 0 < len(files) <= MOST_COMPARED:
             return ()
         found = with_same_code(self._git.ask("diff", *PATCH, *span, *self._sources) or "")
+        if len(span) > 1:
+            found |= with_same_python(self._git, (span[0], span[1]), [name for name in files if name not in found])
         return tuple(name for name in files if name in found)
 
     def _names(self, *arguments: str) -> tuple[str, ...] | None:
@@ -780,6 +805,11 @@ class Repository:
 def _names(text: str | None) -> tuple[str, ...] | None:
     """Split git's output with `-z` into names."""
     return None if text is None else tuple(name for name in text.split("\0") if name)
+
+
+def _first(chosen: Collection[str], names: Iterable[str]) -> list[str]:
+    """Return the names, the chosen ones first."""
+    return sorted(names, key=lambda name: name not in chosen)
 
 
 @functools.lru_cache(maxsize=8)
@@ -843,6 +873,12 @@ class _Suspects(Struct, frozen=True):
         # A folder that is unknown here may hold a copy of the file, for example a build folder.
         folders = found[0], "/".join(parts)  # as seen from a build folder, or from the root
         return not agrees and any((self.root / folder / path.name).is_file() for folder in folders)
+
+    @property
+    def quoted(self) -> list[str]:
+        """Return the names that the evidence quotes, without short ones; empty if there are many."""
+        found = sorted(name for name in _quoted(self.text) if len(name) >= _SHORTEST_NAME)
+        return found if len(found) <= _MOST_QUOTED else []
 
     @property
     def lacking(self) -> list[str]:

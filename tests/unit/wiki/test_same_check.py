@@ -145,6 +145,21 @@ def kept_since(run: RunRecord, *sources: str) -> tuple[SinceFix, ...]:
     return tuple(replace(row, in_place=True, passed=()) for row in since(run, *sources))
 
 
+def test_other_changes_in_the_files_of_a_fix_in_place_do_not_bring_its_fault_back(tmp_path: Path) -> None:
+    rows = tuple(replace(row, passed=(READ,)) for row in kept_since(FIX, "rtl/read.sv", "rtl/write.sv"))
+    archived(tmp_path, FIRST, FIX, failing(3, WRITE, seed="3", since_fix=rows))
+    assert len(keys(tmp_path)) == 2
+
+
+def test_a_fixed_test_whose_fix_is_undone_fails_as_before_and_not_with_an_open_cause_of_others(tmp_path: Path) -> None:
+    rows = tuple(replace(row, in_place=False, passed=()) for row in since(FIX, "rtl/read.sv"))
+    archived(tmp_path, FIRST, FIX, SECOND, failing(4, READ, seed="8", since_fix=rows))
+    assert {cause: each["hit_count"] for cause, each in keys(tmp_path).items()} == {CAUSE: 2, FOUND: 1}
+    with WikiHistory(layout(tmp_path)) as history:
+        (state,) = history.archive.fix_states((CAUSE,))
+    assert state.returned is not None
+
+
 def test_other_tests_that_passed_with_the_seed_while_a_cause_failed_have_another_fault(tmp_path: Path) -> None:
     passed = PassedAgain(nodeid=WRITE, fingerprint="0123456789ab", seed="1", changed="commit", simulator="icarus")
     back = failing(3, WRITE, seed="1", since_fix=since(FIX, "rtl/write.sv"))

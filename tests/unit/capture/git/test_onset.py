@@ -71,6 +71,7 @@ class Project:
         unbuilt: Sequence[str] = (),
         config: str | None = None,
         commands: Mapping[str, float] | None = None,
+        sim_time: str | None = None,
     ) -> Archived:
         """Archive a run at the current commit; the tests `also` fail too, and `unbuilt` fail without a simulator."""
         self.runs += 1
@@ -85,6 +86,7 @@ class Project:
             excerpts=(excerpt,),
             reads=reads,
             config=config,
+            sim_time=sim_time,
         )
         run = Run(
             task_id=f"nightly_{self.runs}",
@@ -971,6 +973,42 @@ def test_a_repair_that_no_run_showed_and_that_is_undone_brings_the_cause_back(
     git(project.root, "revert", "--no-edit", f"HEAD~{1 + is_edited}")
     (cause,) = project.run(fails=True, seed="8", reads=reads).causes
     assert cause.news == "REGRESSED"
+
+
+def test_one_pass_begins_the_range_of_failures_that_are_alike(project: Project) -> None:
+    """They fail at the same time with the same values, so no seed matters."""
+    project.run(seed="1", named=True)
+    project.commit("fifo: break")
+    for seed in "23":
+        assert getattr(project.first_bad(seed=seed, sim_time="1250 ns"), "passed_with", "") == "other"
+    project.run(fails=True, seed="4", sim_time="1250 ns")
+    found = project.first_bad(seed="5", sim_time="1250 ns")
+    assert found is not None
+    assert (found.passed_with, len(found.log)) == ("same", 1)
+
+
+def test_the_last_pass_of_any_test_begins_the_range_of_a_build_that_fails(project: Project) -> None:
+    report = "rtl/fifo.sv:3: syntax error"
+    project.run(named=True)
+    project.commit("fifo: depth")
+    project.run(named=True, test=OTHER)
+    project.commit("fifo: break")
+    found = project.first_bad(report=report, also=[OTHER])
+    assert found is not None
+    assert [line.partition(" ")[2] for line in found.log] == ["fifo: break"]
+
+
+def test_edits_that_were_committed_were_not_dropped(project: Project) -> None:
+    file = project.root / "rtl/fifo.sv"
+    file.write_text("assign full = count == 7;\n")
+    project.run(fails=True, seed="1", reads=("rtl/fifo.sv",))
+    git(project.root, "commit", "--quiet", "--all", "--message", "fifo: full")
+    file.write_text("assign full = count == 7;\nassign empty = count == 0;\n")
+    git(project.root, "commit", "--quiet", "--all", "--message", "fifo: empty")
+    (passed,) = project.run(seed="1").passed
+    assert passed.fix is not None
+    assert "dropping" not in passed.fix.note
+    assert "fifo: empty" in passed.fix.log[0]
 
 
 def test_a_test_that_passed_since_is_named_beside_uncommitted_changes_too(project: Project) -> None:

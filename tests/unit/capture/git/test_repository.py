@@ -89,11 +89,63 @@ def test_commits_that_change_back_what_came_with_the_cause_come_first(project: P
         project.commit(f"fifo: note {number}", rtl__fifo_v=f"wire note{number};\n{good.replace('== 8', '> 7')}")
         project.commit(f"regs: {number}", rtl__regs_v=f"wire reg{number};")
     came = (passed, str(failed.commit))
-    newest = ["regs: 2", "fifo: note 2", "regs: 1", "fifo: note 1", "regs: 0", "fifo: note 0", "test: more"]
+    newest = ["regs: 2", "fifo: note 2", "fifo: note 0", "test: more", "regs: 1", "fifo: note 1", "regs: 0"]
     repository = Repository(layout(project.root))
     found = repository.difference(failed, project.state, reads=reads, came=came)
     assert subjects(found) == ["fifo: full later", *newest]
     assert subjects(repository.difference(failed, project.state, reads=reads))[0] == "regs: 2"
+
+
+def test_commits_that_quote_what_the_message_names_come_first_and_undone_ones_last(project: Project) -> None:
+    ports = "module regs(input clk, input grant);\n"
+    project.commit("regs", rtl__regs_v=ports)
+    failed = project.state
+    project.commit("regs: grant is not used", rtl__regs_v=ports.replace("grant", "given"))
+    project.commit("regs: a register", rtl__regs_v=f"{ports.replace('grant', 'given')}reg [3:0] kept;\n")
+    project.commit("fifo: wider", rtl__fifo_v="module fifo; wire [8:0] data;\n")
+    project.commit("fifo: as before", rtl__fifo_v="module fifo;\nwire kept;\n")
+    repository = Repository(layout(project.root))
+    reads = ("rtl/regs.v", "rtl/fifo.v")
+    assert subjects(repository.difference(failed, project.state, reads=reads)) == [
+        "fifo: as before",
+        "regs: a register",
+        "regs: grant is not used",
+        "fifo: wider",
+    ]
+    named = "port 'grant' is not a port of u_regs"
+    assert subjects(repository.difference(failed, project.state, named, reads))[0] == "regs: grant is not used"
+
+
+def test_a_docstring_is_a_comment(project: Project) -> None:
+    bench = 'def check(value):\n    """Check."""\n    assert value\n'
+    project.commit("bench", **{"tb/bench.py": bench})
+    failed = project.state
+    project.commit("bench: words", **{"tb/bench.py": bench.replace("Check.", "Check a value.\n\n    All bits.\n    ")})
+    project.commit("fifo: mend", rtl__fifo_v="module fifo2;")
+    found = Repository(layout(project.root)).difference(failed, project.state, reads=("tb/bench.py", "rtl/fifo.v"))
+    assert (subjects(found), found.unread_count) == (["fifo: mend", "bench: words"], 1)
+    assert found.all_files == ("rtl/fifo.v",)
+
+
+def test_code_that_is_again_as_before_the_cause_is_no_repair_that_is_undone(project: Project) -> None:
+    """A second fault came between the failure and its fix, and was repaired since."""
+    lines = ["wire first = 1;", "", "", "", "wire second = 2;", ""]
+
+    def commit(subject: str, *values: int) -> str:
+        first, second = values
+        project.commit(subject, rtl__fifo_v="\n".join(lines).replace("= 1", f"= {first}").replace("= 2", f"= {second}"))
+        return str(project.state.commit)
+
+    good, failed = commit("good", 1, 2), commit("break", 9, 2)
+    commit("another fault", 9, 8)
+    passed = commit("mend", 1, 8)
+    commit("mend the other one", 1, 2)
+    repository = Repository(layout(project.root))
+    now, files = project.state, ["rtl/fifo.v"]
+    assert repository.takes_back((failed, passed), now, files)
+    assert not repository.takes_back((failed, passed), now, files, good)
+    commit("break again", 9, 2)
+    assert repository.takes_back((failed, passed), project.state, files, good)
 
 
 def test_text_for_people_neither_breaks_nor_repairs_unless_it_is_read(project: Project) -> None:
@@ -112,7 +164,7 @@ def test_text_for_people_neither_breaks_nor_repairs_unless_it_is_read(project: P
     )
     repository = Repository(layout(project.root))
     read = repository.difference(failed, project.state, reads=("notes.md",))
-    assert subjects(read)[:2] == ["more notes", "notes"]
+    assert subjects(read) == ["more notes", "fifo: reset", "notes"], "nothing of the first notes is left"
     assert read.files == ("notes.md", "rtl/fifo.v")
     failed = project.state
     project.commit("even more", **{"notes.md": "three"})
@@ -388,7 +440,7 @@ TEXTS = {
         ("rtl/fifo.v", TEXTS["rtl/fifo.v"].replace("// depth", "// the depth").replace("D = 8", "D = 7"), True),
         ("rtl/fifo.v", TEXTS["rtl/fifo.v"].replace("D = 8", "D = 9"), False),
         ("bench/test_fifo.py", TEXTS["bench/test_fifo.py"].replace("bench", "bench of the FIFO"), True),
-        ("bench/test_fifo.py", TEXTS["bench/test_fifo.py"].replace("# the bench", "#5 x = 1;"), False),
+        ("bench/test_fifo.py", TEXTS["bench/test_fifo.py"].replace("# the bench", "#5 x = 1;"), True),
         ("rtl/cells.v", "module cells2;\n", False),
         ("rtl/ctrl.v", "module ctrl2;\n", False),
         ("rtl/mem.v", "module mem2;\n", False),
