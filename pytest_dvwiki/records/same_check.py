@@ -6,7 +6,8 @@ record:
 
 * passes prove the fix, and the cause has not come back since;
 * other tests fail, with other seeds, or with a seed that had passed while the cause made other tests fail;
-* files were changed since the fix, but none that the fix changed;
+* files were changed since the fix, but none that the fix changed, unless git shows that the lines of the fix are
+  still there;
 * the tests that had failed before the fix pass in the run that fails now.
 
 The cause is also different if tests fail that the fix had made pass, while the fix is still in the sources, other
