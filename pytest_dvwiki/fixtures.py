@@ -54,8 +54,8 @@ class ContextSource(Protocol):
 
         Args:
             query: Words to search for.
-            test: Node id of a test, to select its failures. A node id without parameters, or without the test inside
-                the simulator, selects all variants of the test.
+            test: Node id of a test, to select its failures. A node id without parameters, or without the name of a
+                cocotb test, selects all of them.
             category: `bugs`, `patterns`, `coverage`, `specs` or `topics`; None for all.
             budget: Maximum number of tokens; None for the setting `max_context_tokens`.
 

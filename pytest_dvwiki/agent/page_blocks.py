@@ -284,7 +284,7 @@ def family(history: WikiHistory, page: PageSummary) -> list[PageSummary]:
 def _outdated(page: PageSummary) -> tuple[str, ...]:
     """Return a note if the page cites code that no longer exists."""
     reason = drifted(page)
-    return (f"Out of date in part: {prose(reason, _TITLE_LENGTH)}.",) if reason else ()
+    return (f"Partly out of date: {prose(reason, _TITLE_LENGTH)}.",) if reason else ()
 
 
 def _reproduce_line(command: Command) -> tuple[str, ...]:

@@ -189,8 +189,8 @@ def _came(statement: of.Came, style: Style = PLAIN) -> str:
         few([style.name(each.partition("::")[2] or each) for each in tests], _TESTS)
         for tests in (found.passed_after, found.maybe_newer)
     )
-    later = f"; but {others} passed after that, so their fault is newer" if others else ""
-    later += f"; but {joined} passed after that: either chance, or their fault is newer" if joined else ""
+    later = f"; but {others} passed after that: a newer fault" if others else ""
+    later += f"; but {joined} passed after that: chance, or a newer fault" if joined else ""
     if found.log_count == 1:
         return f"came with {named}{f' ({files}{more})' if files else ''}{owners}{later}"
     if not found.log_count:
@@ -255,8 +255,8 @@ def _flaky(statement: of.Flaky, style: Style = PLAIN) -> str:  # noqa: ARG001
     seeds = [each.seed for each in statement.attempts if each.seed is not None]
     how = "failed, then passed"
     if seeds and len(seeds) == len(statement.attempts):
-        is_same = len({*seeds}) == 1
-        how += f" with the same seed {seeds[0]}" if is_same else f" with seed {seeds[-1]}, not {', '.join(seeds[:-1])}"
+        *before, last = seeds
+        how += f" with the same seed ({last})" if {*seeds} == {last} else f" with seed {last}, not {', '.join(before)}"
     return f"{how}; flaky in {statement.flaky} of {count(statement.runs, 'run')} on record that ran it"
 
 

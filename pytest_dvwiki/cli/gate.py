@@ -63,7 +63,7 @@ def joined(records: Sequence[RunRecord]) -> Gate:
     The result is closed if any gate is closed or missing, or if the modes or bases differ.
     """
     gates = [record.gate for record in records if record.gate is not None]
-    refused = next((f"{each.task_id} was made without --dvwiki-gate" for each in records if each.gate is None), "")
+    refused = next((f"the run {each.task_id} did not use --dvwiki-gate" for each in records if each.gate is None), "")
     if not refused and len({(gate.mode, gate.base) for gate in gates}) > 1:
         refused = "the runs differ in --dvwiki-gate or --dvwiki-gate-base"
     refusals = (

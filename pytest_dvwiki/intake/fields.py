@@ -174,7 +174,7 @@ class _Markdown:
         """The lines read so far of the field `_name`."""
 
     def read(self, text: str) -> list[dict[str, str]]:
-        """Return the groups of a text."""
+        """Return the groups of fields in a text."""
         lines = [line[:LONGEST_LINE] for line in text.splitlines()]
         self._is_page = bool(lines) and lines[0].rstrip() == "---"
         place = 0

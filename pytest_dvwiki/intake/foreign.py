@@ -52,7 +52,7 @@ _OF_RECORDS = frozenset({"Evidence", "Classification Rationale", "Related Patter
 
 
 class ForeignPage(Struct):
-    """A page of the other wiki, with the records that are made from it."""
+    """A page of the wiki to import, with the records that are made from it."""
 
     path: str
     """Path of the page in the other wiki."""

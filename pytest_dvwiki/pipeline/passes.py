@@ -166,7 +166,7 @@ def _came_in(failing: StillFailing, history: History) -> tuple[str, str] | None:
 
 
 class _FixRange(NamedTuple):
-    """Two commits, of the last failure and the first pass around a fix, with the difference between them."""
+    """The commits of the last failure before a fix and of the first pass after it, and the difference between them."""
 
     ends: tuple[str | None, str | None]
     difference: Difference
@@ -312,7 +312,7 @@ def _draws_anew(failing: StillFailing, difference: Difference, simulators: Seque
 
 @functools.lru_cache(maxsize=8)
 def touch_stimulus(files: tuple[str, ...], reads: tuple[str, ...]) -> bool:
-    """Return whether changes to files may change the stimulus of a seed, in a simulation that reads `reads`."""
+    """Return whether changes to files may change the stimulus that a seed gives in a simulation of `reads`."""
     # If Python drives the simulation, HDL files are the design, even in a folder of tests; so are lists of HDL files.
     in_python = any(name.endswith(".py") for name in reads)
     return any(

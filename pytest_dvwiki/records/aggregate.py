@@ -130,7 +130,7 @@ class CauseHistory(Struct, frozen=True, kw_only=True):
 
     @property
     def origin_fix(self) -> FixState | None:
-        """Return the newest fix if it held and changes the recorded origin of the last failure; otherwise None."""
+        """Return the newest fix if it held and points to another origin than the last failure; otherwise None."""
         state = self.fixes[-1] if fixes.is_fixed(self.fixes) else None
         last = next((row.finished for row in self.rows if not row.without_fix), "")
         if state is None or state.fix.result != "held" or state.other_passes < state.other_tests:
@@ -348,8 +348,8 @@ def _regressed(
 ) -> tuple[str, str] | None:
     """Return the time and id of the run in which an open cause came back; None if it has not regressed.
 
-    The cause has to occur after its newest fix; fixes whose passes may be chance are skipped. A check that fails again
-    while the fix is still in the sources is no regression, because it may report a different fault.
+    The cause has to occur after its newest fix; fixes whose passes may be due to chance are skipped. A check that
+    fails again while the fix is still in the sources is not a regression: it may report a different fault.
     """
     lasting = [state for state in states if state.fix.counts or state.seed_passed or not state.fix.passes]
     row = archive.db.execute(

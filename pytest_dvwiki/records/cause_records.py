@@ -166,9 +166,9 @@ class CauseRecords:
     def _is_back(self, failing: Target, tests: Sequence[Target], moment: str, when: str) -> bool:
         """Return whether a failure of another test shows that the cause came back after `tests` were fixed.
 
-        The failing test must have failed with the cause before the fix and passed with the fix or later. A test that
-        never failed before is accepted only as another parametrization of a fixed test. If the fixed tests did not run
-        on the failing test's simulator, the failure shows nothing.
+        The failing test must have failed with this cause before the fix, and passed in the first run with the fix or in
+        a later one. A test that never failed with it before counts only if it is another parametrization of a fixed
+        test. If the fixed tests did not run on the failing test's simulator, the failure shows nothing.
         """
         if not any(ANY in (test.simulator, failing.simulator) or test.simulator == failing.simulator for test in tests):
             return False

@@ -1,4 +1,4 @@
-"""Rows of the table `checks`, used by `learned` to find causes that are reported by the same line of code."""
+"""Rows of the table `checks`, which show that messages of several causes come from the same line of code."""
 
 from __future__ import annotations
 

@@ -98,7 +98,7 @@ class Judge:
         )
 
     def _continue(self, causes: Iterable[str]) -> None:
-        """Add new passes to open fixes of causes that had no other event."""
+        """Count the passes of new runs for open fixes of causes to which nothing else happened."""
         for cause in sorted(causes):
             states = self.states((cause,))
             counted = fixes.continued(states, CauseRecords(self._db, self.passes, (cause,)))

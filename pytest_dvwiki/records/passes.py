@@ -374,9 +374,9 @@ class Passes:
                 yield from names
 
     def _not_passed(self, listed: SuiteOfRun, names: Iterable[str]) -> set[str]:
-        """Return the tests of a list that failed in its run, or had another outcome than passed, such as skipped.
+        """Return those of the given tests that did not pass in the run of a list: they failed, or were skipped, say.
 
-        An empty simulator or configuration matches any.
+        A list or a test without a simulator or configuration matches any.
         """
         rows = self._db.execute(
             "SELECT nodeid FROM failed WHERE run = :run AND nodeid IN (SELECT value FROM json_each(:names))"

@@ -52,7 +52,7 @@ class Entry(Struct, frozen=True):
 
 
 class Block(Struct, frozen=True):
-    """A block of code."""
+    """A code block."""
 
     line: int
     language: str

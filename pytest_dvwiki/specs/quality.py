@@ -35,9 +35,9 @@ def _form(text: str) -> Iterator[str]:
         yield f"it has {len(text)} characters, fewer than {LEAST}: it is probably incomplete"
     for block in document.blocks_of(text):
         if not block.is_closed:
-            yield f"the block of code at line {block.line} is not closed"
+            yield f"the code block at line {block.line} is not closed"
         if not block.language:
-            yield f"the block of code at line {block.line} has no language"
+            yield f"the code block at line {block.line} names no language"
     for expression in document.expressions_of(text):
         try:
             compile_re2(expression)

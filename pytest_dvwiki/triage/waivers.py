@@ -161,7 +161,7 @@ class Waivers(Struct, frozen=True):
         """
         ids = {*used, *(each.id for each in self.waivers if self.mode == FOR_ALL or each.is_expired(day))}
         names = ", ".join(each.id for each in self.waivers if each.id not in ids)
-        return (f"[WAIVER] matched no failure of {where}: {names}",) if names else ()
+        return (f"[WAIVER] {names}: matched no failure of {where}",) if names else ()
 
 
 class Accepting:

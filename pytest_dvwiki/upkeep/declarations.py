@@ -45,9 +45,9 @@ _REFERENCES = frozenset(
         "PrimitiveInstantiationSyntax",
     }
 )
-"""Node types of pyslang's tree with identifiers that refer to declarations; other nodes declare their identifiers."""
+"""Types of pyslang's syntax nodes whose identifiers refer to declarations; those of other nodes declare them."""
 _NAMED = frozenset({"ConstraintDeclarationSyntax", "ConstraintPrototypeSyntax", "FunctionPrototypeSyntax"})
-"""Node types of pyslang's tree with the declared name in a child node."""
+"""Types of pyslang's syntax nodes whose declared name is in a child node."""
 
 
 @cache

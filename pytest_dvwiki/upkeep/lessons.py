@@ -29,7 +29,8 @@ def check_lessons(text: PageText) -> Iterator[Finding]:
     for each in lessons.values():
         for other, back in ((each.superseded_by, "supersedes"), *((name, "superseded by") for name in each.supersedes)):
             if other and other not in lessons:
-                yield Finding(path, 0, "schema", f"lesson {each.id}: there is no lesson {other}", "correct the id")
+                problem = f"lesson {each.id} refers to lesson {other}, which does not exist"
+                yield Finding(path, 0, "schema", problem, "correct the id")
             elif other and each.id not in {*lessons[other].supersedes, lessons[other].superseded_by}:
                 problem = f"lesson {other} lacks `{back} {each.id}`"
                 yield Finding(path, 0, "schema", problem, "add the line, or remove the other one")

@@ -64,7 +64,7 @@ def test_records_of_shards_are_merged_each_once(sharded: Project) -> None:
         merged = sharded.pytester.run("dvwiki", "ingest", "artifacts")
         assert merged.ret == 0
         merged.stdout.fnmatch_lines(
-            [f"3 runs: {ends}; 2 causes", "dvwiki: [[]WAIVER] matched no failure of 3 runs: W-2"]
+            [f"3 runs: {ends}; 2 causes", "dvwiki: [[]WAIVER] W-2: matched no failure of 3 runs"]
         )
         (page,) = sharded.pages()
         text = (sharded.wiki / "bugs" / page).read_text(encoding="utf-8")
@@ -100,7 +100,7 @@ def test_records_that_came_by_git_are_built_where_one_asks_for_it(sharded: Proje
     sharded.run("--dvwiki-archive=record", in_process=True)
     assert not sharded.pages()
     built = sharded.pytester.run("dvwiki", "build")
-    built.stderr.fnmatch_lines(["dvwiki: [[]WAIVER] matched no failure of 1 run: W-2"])
+    built.stderr.fnmatch_lines(["dvwiki: [[]WAIVER] W-2: matched no failure of 1 run"])
     (page,) = sharded.pages()
     (record,) = sharded.records()
     assert f"ingest | {record['task_id']} |" in (sharded.wiki / "log.md").read_text(encoding="utf-8")

@@ -50,7 +50,7 @@ def test_a_waived_failure_is_counted_and_told_apart(accepted: Project, arguments
     assert "2 causes behind 2 failed tests: 1 new, 1 waived" in text
     assert "  waived W-1: waits for the specification (fifo team, until 2999-12-31)" in text
     assert "dvwiki: [WAIVER] expired and no longer in effect: W-2: was accepted for a while" in text
-    assert "dvwiki: [WAIVER] matched no failure of this run: W-3" in text
+    assert "dvwiki: [WAIVER] W-3: matched no failure of this run" in text
     (record,) = accepted.records()
     assert (record["totals"]["failed"], record["totals"]["waived"]) == (1, 1)
     assert len(record["occurrences"]) == 2

@@ -166,7 +166,7 @@ def test_the_gates_of_shards_are_joined(tmp_path: Path, capsys: pytest.CaptureFi
     assert joined(2, 2, more=("--shards", "2"))[1] == (f"{refused}1 record of 2 expected: a shard may have been killed")
     assert joined(2, 3, more=("--shards", "1"))[1] == f"{refused}2 records of 1 expected: some are from other runs"
     assert joined(2, 5) == (1, f"{refused}nightly_5: a worker crashed")
-    assert joined(2, 6) == (1, f"{refused}nightly_6 was made without --dvwiki-gate")
+    assert joined(2, 6) == (1, f"{refused}the run nightly_6 did not use --dvwiki-gate")
     assert joined(2, 7) == (1, f"{refused}the runs differ in --dvwiki-gate or --dvwiki-gate-base")
     assert main(["gate", str(tmp_path / ".agent" / "wiki"), "--root", str(tmp_path)]) == 2
 

@@ -49,7 +49,7 @@ class Begin(Struct, frozen=True):
     spool: tuple[str, ...]
     """Names of the files beside the journal with the output of the item's children; empty if no output was kept."""
     folder: str
-    """Working directory of the first child, as an absolute path."""
+    """Working directory of the item's first child process, as an absolute path."""
     environment: dict[str, str]
     program: str
     time: float

@@ -228,11 +228,11 @@ def _own_rule(text: str, modules: Collection[str]) -> tuple[str, frozenset[str]]
 
 
 def _goals(called: Sequence[str], target: str, text: str) -> list[str]:
-    """Return the targets that a call of make built: those in the call, or else the default one of the Makefile.
+    """Return the targets that a call of make built: those named in the call and `target`, or else the default.
 
     Args:
         called: The arguments of the call, as far as they are known.
-        target: The target known from the test modules that ran; empty if unknown.
+        target: The target that runs the test modules; empty if unknown.
         text: Text of the Makefile.
     """
     options = [number for number, word in enumerate(called) if word in {"-f", "--file"}]
@@ -378,10 +378,7 @@ def _is_same_folder(name: str, folder: Path) -> bool:
 
 
 def _arguments_in_recipe(text: str, shown: Mapping[str, str]) -> list[str] | None:
-    """Return make's arguments in the recipe that calls make and agrees with the values in a log.
-
-    Return None if there is no such recipe, or several.
-    """
+    """Return the arguments of the only recipe line that calls make with the values in a log; otherwise None."""
     found = [
         words
         for line in text.split("\n")

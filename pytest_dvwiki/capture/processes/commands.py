@@ -1,4 +1,4 @@
-"""Splitting of a command line into the commands that it runs: through a shell, `env`, `timeout` and the like.
+"""Splits a command line into the commands that it runs, also through a shell, `env`, `timeout` and the like.
 
 Tests often start `sh -c "cd fifo && make > sim.log"` or `timeout 600 make`. What matters is the folder, the variables
 and the log of the inner make.

@@ -27,7 +27,7 @@ _READ_LIMIT = 1 << 20
 _LIBRARY_FILES = 200
 """Maximum number of library files searched for one import; more are treated as drawing random numbers."""
 _TRUSTED = frozenset({"cocotb", "cocotb_test", "cocotb_tools", "find_libpython", "numpy", "pytest", "pyuvm"})
-"""Libraries that draw random numbers only if the testbench names `random`. cocotb itself only sets the seed."""
+"""Libraries that are not searched: they draw random numbers only if the testbench's own code mentions randomness."""
 _DRAWS = re.compile(
     r"(?<!ope)rand|seed|secrets|uuid|shuffle|hypothesis|faker|\bvsc\b|crv|constrain|getpid"
     r"|\bhash\(|\btime\.|\bfrom\s+time\b|\btime\s+as\b|\bdatetime\b"

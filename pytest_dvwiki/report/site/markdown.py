@@ -102,7 +102,7 @@ def _in_frame(number: Iterator[int], found: re.Match[str]) -> str:
 
 
 def address(page: str, target: str, known: Collection[str]) -> str | None:
-    """Return the address for a link on a page, or None if it is neither a page of the site nor on the web."""
+    """Return the address of a link's target; None if the target is neither on the site nor on the web."""
     try:
         parts = urlsplit(target)
     except ValueError:

@@ -80,7 +80,7 @@ class ArchivedRun:
         return self._log_text(len(known), before)
 
     def _compare(self) -> None:
-        """Look for older pages that are similar to the new pages, and fill `like`."""
+        """Look for older pages that are similar to the new pages, and record them in `self.like`."""
         made = {path for path in self.files.created if path.startswith("bugs/")}
         has_older = self.page_cache.count("bugs") > len(made)
         first = {name: fingerprint for fingerprint, name in reversed(self._names.items())}

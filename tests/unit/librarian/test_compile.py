@@ -339,7 +339,7 @@ def test_lint_wants_links_both_ways_and_one_lesson_for_an_id(project: Layout) ->
     assert sorted(each.text for each in lint(project, "full") if each.kind == "schema") == [
         f"2 lessons have the id {RESET.id}",
         f"lesson {DRAIN.id} lacks `supersedes {SEEDS.id}`",
-        f"lesson {DRAIN.id}: there is no lesson 00000000",
+        f"lesson {DRAIN.id} refers to lesson 00000000, which does not exist",
     ]
 
 

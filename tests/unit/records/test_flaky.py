@@ -65,7 +65,7 @@ def test_there_is_no_page_without_a_flaky_test(tmp_path: Path) -> None:
         ((), "failed, then passed"),
         ((None, None), "failed, then passed"),
         (("7", None), "failed, then passed"),
-        (("7", "7"), "failed, then passed with the same seed 7"),
+        (("7", "7"), "failed, then passed with the same seed (7)"),
         (("7", "8", "9"), "failed, then passed with seed 9, not 7, 8"),
     ],
 )

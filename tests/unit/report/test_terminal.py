@@ -526,8 +526,8 @@ def test_a_waived_cause_is_told_apart_with_its_waiver() -> None:
 
 
 def test_what_is_to_be_said_of_waivers_stands_at_the_end() -> None:
-    archived = Archived(causes=(NEW,), waiver_notes=("[WAIVER] matched no failure of this run: W-12",))
-    assert shown(archived=archived)[-1] == "dvwiki: [WAIVER] matched no failure of this run: W-12"
+    archived = Archived(causes=(NEW,), waiver_notes=("[WAIVER] W-12: matched no failure of this run",))
+    assert shown(archived=archived)[-1] == "dvwiki: [WAIVER] W-12: matched no failure of this run"
 
 
 def test_a_pass_that_may_be_chance_is_not_called_a_fix() -> None:

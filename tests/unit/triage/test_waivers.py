@@ -92,7 +92,7 @@ def test_a_failure_that_agrees_in_all_that_is_given_is_waived(tmp_path: Path, ma
 def test_any_other_failure_counts_and_the_waiver_is_unused(tmp_path: Path, match: str) -> None:
     waivers, problems = read(tmp_path, one(match))
     assert (problems, waived(waivers)) == ([], ())
-    assert waivers.unused((), DAY, "3 runs") == ("[WAIVER] matched no failure of 3 runs: W-12",)
+    assert waivers.unused((), DAY, "3 runs") == ("[WAIVER] W-12: matched no failure of 3 runs",)
 
 
 def test_an_expired_waiver_counts_as_absent_and_says_so(tmp_path: Path) -> None:

@@ -480,7 +480,7 @@ def test_a_page_that_cites_what_is_gone_is_marked_until_it_is_there_again(wiki: 
     archive(layout(root), record(3, occurrence(metadata["fingerprint"])))
     assert pages.read(page.read_bytes()).metadata["stale_reason"] == reason
     assert f"**{page.stem}**" in gather(layout(root), category="bugs").text
-    assert f"Out of date in part: {reason}." in gather(layout(root), category="bugs").text
+    assert f"Partly out of date: {reason}." in gather(layout(root), category="bugs").text
     (root / "rtl" / "fifo.sv").write_text("module old_fifo;\nlogic full;\nendmodule\n", "utf-8")
     assert main(["lint", "--fix", "--root", str(root)]) == 0
     assert pages.read(page.read_bytes()).metadata["stale"] is False
@@ -499,7 +499,7 @@ def test_pattern_and_coverage_pages_are_marked_too(wiki: Path, category: str, na
     assert pages.read(page.read_bytes()).metadata["stale_reason"] == reason
     assert build(layout(root), check=True).changed == []
     archive(layout(root), record(4, occurrence(), coverage=(row,)))
-    assert f"Out of date in part: {reason}." in gather(layout(root), category=category).text
+    assert f"Partly out of date: {reason}." in gather(layout(root), category=category).text
     (root / "rtl" / "fifo.sv").write_text("module old_fifo;\nlogic full;\nendmodule\n", "utf-8")
     assert main(["lint", "--fix", "--root", str(root)]) == 0
     assert pages.read(page.read_bytes()).metadata["stale"] is False
