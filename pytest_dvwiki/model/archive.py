@@ -322,7 +322,7 @@ class FirstBad(Struct, ListedCommits, frozen=True, kw_only=True):
     @property
     def only_commit(self) -> str:
         """Return the commit that introduced the cause, as in `log`, or an empty string if several may have."""
-        return self.log[0] if self.is_certain and self.log_count == len(self.log) == 1 else ""
+        return self.likely[0] if self.is_certain and self.likely_count == len(self.likely) == 1 else ""
 
 
 class SinceFix(Struct, frozen=True, kw_only=True):

@@ -180,9 +180,8 @@ def _onset(cause: Cause) -> tuple[str, ...]:
     found = cause.first_bad
     if found is None:
         return ()
-    only = found.likely[0] if found.is_certain and found.likely and found.likely_count == 1 else found.only_commit
-    if only:
-        commit, _, subject = only.partition(" ")
+    if found.only_commit:
+        commit, _, subject = found.only_commit.partition(" ")
         return "came with the same commit", f"{short(commit)} {subject}".rstrip()
     good, bad = short(found.good), short(found.bad)
     if found.is_certain:

@@ -24,6 +24,8 @@ _SPECIFIC = re.compile(r"\w\W+\w")
 _MOST_MODULES = 20
 """Maximum number of changed Python files that are parsed to compare them."""
 _WITH_DOCSTRING = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
+_LONGEST_PATCH = 100_000
+"""Maximum length of a patch of uncommitted changes whose lines are recorded; every run with such changes reads it."""
 _MOST_EDITED = 50
 """Maximum number of lines of uncommitted changes that are recorded."""
 _MOST = 1000
@@ -179,8 +181,9 @@ class Listing:
         if not self._reads:
             return set()
         unread = self._unread_files - {*known} - self.changed(absent) - self._special
-        comments = self._only_comments([name for name in self.files if name not in unread])
-        code = {each.line: each.touched.keys() - unread - comments.get(each.name, set()) for each in self.commits}
+        code = {
+            each.line: each.touched.keys() - unread - self._only_comments.get(each.name, set()) for each in self.commits
+        }
         changed = (*code.values(), {*edited})
         is_known = any(not names.isdisjoint(known) for names in changed)
         found = {line for line, names in code.items() if not names}
@@ -192,14 +195,14 @@ class Listing:
         Args:
             made: The lines that the patch adds and removes.
         """
-        return [line for line, (_, lines) in self._patches.items() if changes_back(lines, made)]
+        return [each.line for each in self.commits if changes_back(self._lines[each.name], made)]
 
     def mentioning(self, names: Collection[str]) -> list[str]:
         """Return the commits that change a line with one of the given names, each as its `ListedCommit.line`."""
         if not names:
             return []
         changed = re.compile(rf"^[+-].*\b(?:{'|'.join(map(re.escape, names))})\b", re.MULTILINE)
-        return [line for line, (patch, _) in self._patches.items() if changed.search(patch)]
+        return [each.line for each in self.commits if changed.search(self._patches.get(each.name, ""))]
 
     def cancelled(self, made: Lines) -> set[str]:
         """Return the commits whose changes are all undone at the end of the range, each as its `ListedCommit.line`.
@@ -208,20 +211,28 @@ class Listing:
             made: The lines that differ between the ends of the range.
         """
         added, removed = (set(lines) for lines in made)
-        return {
-            line
-            for line, (_, (came, gone)) in self._patches.items()
-            if (came or gone) and added.isdisjoint(came) and removed.isdisjoint(gone)
-        }
+        found = set()
+        for each in self.commits:
+            came, gone = self._lines[each.name]
+            if (came or gone) and added.isdisjoint(came) and removed.isdisjoint(gone):
+                found.add(each.line)
+        return found
 
     @cached_property
-    def _patches(self) -> dict[str, tuple[str, Lines]]:
-        """Map the commits to their patches, and to the lines in these; empty if there are too many commits or files."""
-        if len(self.commits) > MOST_COMPARED or len(self.files) > MOST_COMPARED:
+    def _lines(self) -> dict[str, Lines]:
+        """Map the hash of each commit to the lines of code that its patch adds and removes."""
+        return {each.name: changed_lines(self._patches.get(each.name, "")) for each in self.commits}
+
+    @cached_property
+    def _patches(self) -> dict[str, str]:
+        """Map the hashes of the commits to their patches of files that may have been read.
+
+        The result is empty if there is nothing to compare, or too many commits or files.
+        """
+        paths = [f":(top,literal){name}" for name in self.files if name not in self._unread_files]
+        if not 1 < len(self.commits) <= MOST_COMPARED or not 0 < len(paths) <= MOST_COMPARED:
             return {}
-        patches = {name: patch for name, _, patch in _parts(self._log(*PATCH, *self.span, *self.sources))}
-        listed = ((each.line, patches.get(each.name, "")) for each in self.commits)
-        return {line: (patch, changed_lines(patch)) for line, patch in listed}
+        return {name: patch for name, _, patch in _parts(self._log(*PATCH, *self.span, "--", *paths))}
 
     def has_unread_only(self, files: Collection[str], named: Collection[str]) -> bool:
         """Return whether the failing simulation read none of these files, and no commit adds or removes any of them.
@@ -232,16 +243,15 @@ class Listing:
         """
         return bool(files) and {*files} <= self._unread_files - {*named} - self.changed("A", "D") - self._special
 
-    def _only_comments(self, names: Iterable[str]) -> dict[str, set[str]]:
+    @cached_property
+    def _only_comments(self) -> dict[str, set[str]]:
         """Map the hash of each commit to the files in which it changed only comments and white space."""
-        paths = [f":(top,literal){name}" for name in names if suffix_of(name) in _COMMENT]
-        if not 0 < len(paths) <= MOST_COMPARED or len(self.commits) < 2:  # noqa: PLR2004  # nothing to compare
-            return {}
-        found = {name: with_same_code(part) for name, _, part in _parts(self._log(*PATCH, *self.span, "--", *paths))}
+        found = {name: with_same_code(patch) for name, patch in self._patches.items()}
         for each in self.commits[:_MOST_MODULES]:
-            left = each.touched.keys() - found.get(each.name, set())
-            same = with_same_python(self._git, (f"{each.name}~1", each.name), left)
-            found[each.name] = found.get(each.name, set()) | same
+            left = each.touched.keys() - self._unread_files - found.get(each.name, set())
+            found[each.name] = found.get(each.name, set()) | with_same_python(
+                self._git, (f"{each.name}~1", each.name), left
+            )
         return found
 
     def _log(self, *arguments: str) -> str:
@@ -456,27 +466,38 @@ def with_same_python(git: Git, span: tuple[str, str], names: Iterable[str]) -> s
         names: The files that differ.
     """
     modules = [name for name in names if name.endswith(".py")]
-    if len(modules) > _MOST_MODULES:
+    if not 0 < len(modules) <= _MOST_MODULES:
         return set()
-    codes = {name: [_python(_text(git, commit, name)) for commit in span] for name in modules}
-    return {name for name, (before, after) in codes.items() if before is not None and before == after}
+    before, after = (_texts(git, commit, modules) for commit in span)
+    return {name for name in before.keys() & after.keys() if _is_same_python(before[name], after[name])}
 
 
-def _text(git: Git, commit: str, name: str) -> str | None:
-    """Return the text of a file in a commit; None if git does not answer."""
+def _texts(git: Git, commit: str, names: Iterable[str]) -> dict[str, str]:
+    """Map the given files that exist in a commit to their texts."""
+    paths = (f":(top,literal){name}" for name in names)
     # With line numbers, the indentation of the first line is not lost.
-    lines = git.ask("grep", "-hn", "--no-color", "-e", "", commit, "--", f":(top,literal){name}")
-    return None if lines is None else "\n".join(line.partition(":")[2] for line in lines.split("\n"))
+    found = git.ask("grep", "-nz", "--full-name", "--no-color", "-e", "", commit, "--", *paths) or ""
+    lines: dict[str, list[str]] = {}
+    name = ""
+    for line in found.split("\n"):
+        place, is_numbered, text = line.partition("\0")
+        if is_numbered:  # else a carriage return inside a line was replaced
+            name = place.partition(":")[2]
+        lines.setdefault(name, []).append(re.sub(r"^\d+[:\0]", "", text) if is_numbered else line)
+    return {name: "\n".join(text) for name, text in lines.items() if name}
 
 
-def _python(text: str | None) -> str | None:
-    """Return the code of a Python file without comments, white space and docstrings; None if it cannot be parsed."""
+def _is_same_python(before: str, after: str) -> bool:
+    """Return whether two texts have the same code without docstrings; False if one of them cannot be parsed."""
     try:
-        tree = ast.parse(text) if text is not None else None
+        return _python(before) == _python(after)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return None
-    if tree is None:
-        return None
+        return False
+
+
+def _python(text: str) -> str:
+    """Return the code of a Python file without comments, white space and docstrings, in a form to compare."""
+    tree = ast.parse(text)
     for node in ast.walk(tree):
         if isinstance(node, _WITH_DOCSTRING) and ast.get_docstring(node, clean=False) is not None:
             del node.body[0]
@@ -508,6 +529,8 @@ def changed_lines(patch: str) -> Lines:
 
 def edited_lines(patch: str) -> tuple[str, ...]:
     """Return the hashes of the lines that a patch adds, or that it removes if it adds none; empty if too many."""
+    if len(patch) > _LONGEST_PATCH:
+        return ()
     found = next(filter(None, line_hashes(patch)), set[str]())
     return tuple(sorted(found)) if len(found) <= _MOST_EDITED else ()
 

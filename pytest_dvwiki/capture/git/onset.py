@@ -268,10 +268,10 @@ def _start(
             good = _range_start(last.commit, onset, repository)
             if good == last.commit:
                 weak = _Start(test.nodeid, good, "other" if is_other else "unknown")
+    if not certain:
+        return weak
     # No seed matters to these failures, so each of the passes proves that the cause was absent.
-    for start in certain[1:]:
-        certain[0] = start if repository.is_older(certain[0].commit, start.commit) else certain[0]
-    return certain[0] if certain else weak
+    return functools.reduce(lambda one, other: other if repository.is_older(one.commit, other.commit) else one, certain)
 
 
 def passed_since(

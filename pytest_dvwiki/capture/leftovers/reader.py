@@ -96,7 +96,7 @@ def read_leftovers(
         _add_shared(log, beside, run_logs.parts(log), lone, failed_builds)
     if lone.of_benches:
         shown = few(lone.of_benches, _MOST_SHOWN)
-        run.notes.append(f"{shown}: beside failed tests, so its errors are not counted as another test")
+        run.notes.append(f"{shown}: the errors are counted with the failed tests beside, not as another test")
     run.drop_rollups()
     run.drop_unversioned()
     sources = {source.path: source for source in (*results, *_used(run_logs), *later.values())}
