@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from functools import cache
+from functools import cache, partial
 from typing import TYPE_CHECKING
 
 from pytest_dvwiki.fingerprint import AFTER, COMPARED, UNIT, expression, fingerprint, joined, masked, shortened
@@ -28,22 +28,5 @@ def mask_v1(text: str) -> str:
     return joined(_token().sub(masked, shortened(text)))
 
 
-def fingerprint_v1(
-    *,
-    report_class: str,
-    file: str | None,
-    message_id: str | None,
-    function: str | None,
-    source_line: str | None,
-    text: str,
-) -> str:
-    """Return the fingerprint of a cause in version 1; the arguments are those of `fingerprint`."""
-    return fingerprint(
-        report_class=report_class,
-        file=file,
-        message_id=message_id,
-        function=function,
-        source_line=source_line,
-        text=text,
-        mask=mask_v1,
-    )
+fingerprint_v1 = partial(fingerprint, mask=mask_v1)
+"""Returns the fingerprint of a cause in version 1; the arguments are those of `fingerprint`."""

@@ -60,7 +60,7 @@ def stored_failure(failure: Failure) -> Failure:
     command, and `unreproducible` has the reason.
     """
     nodeid = redact_id(failure.nodeid)
-    place = _place(failure)
+    place = failure.nodeid + (failure.command.folder if failure.command is not None else "")
     if not place.isascii() and any("\udc80" <= character <= "\udcff" for character in place):
         return replace(failure, nodeid=nodeid, command=None, unreproducible=UNPRINTABLE)
     if nodeid == failure.nodeid and not _STORED.search(nodeid):
@@ -73,10 +73,6 @@ def stored_failure(failure: Failure) -> Failure:
         command=command,
         unreproducible=UNREPRODUCIBLE if is_lost else failure.unreproducible,
     )
-
-
-def _place(failure: Failure) -> str:
-    return failure.nodeid + (failure.command.folder if failure.command is not None else "")
 
 
 def stored_command(command: Command | None, nodeid: str) -> Command | None:

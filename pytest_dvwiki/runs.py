@@ -27,11 +27,6 @@ def epoch(moment: str) -> float:
     return datetime.strptime(moment, _TIME).replace(tzinfo=UTC).timestamp()
 
 
-def seconds_between(started: str, finished: str) -> float:
-    """Return the seconds between two times in records, rounded to a tenth."""
-    return round(epoch(finished) - epoch(started), 1)
-
-
 def now() -> str:
     """Return the current time in the time format of records."""
     return utc(time.time())

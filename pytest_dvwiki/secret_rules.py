@@ -18,6 +18,9 @@ from msgspec import Struct
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
+    _Expression = Callable[[], re.Pattern[str]]
+    """Compiles an expression on first use."""
+
 SOURCE = Path(__file__).with_name("secrets.yaml")
 COMPILED = SOURCE.with_suffix(".json")
 """The rules as JSON. The file is in an installed package, next to the YAML file, but not in a checkout."""
@@ -189,26 +192,17 @@ def _branches(node: dict[str, Any]) -> str:
 def _rule(entry: dict[str, Any]) -> SecretRule:
     if "prefixes" in entry:
         words = tuple(prefix.lower() for prefix in entry["prefixes"])
-        return SecretRule(entry["id"], words, functools.partial(_tokens, _Lazy(functools.partial(_token, entry))))
+        return SecretRule(
+            entry["id"], words, functools.partial(_tokens, functools.cache(functools.partial(_token, entry)))
+        )
     if "names" in entry:
         names = entry["names"]
         words = tuple(dict.fromkeys(name.rpartition("_")[2] for name in names))
-        judge = functools.partial(_values, _Lazy(functools.partial(_named, tuple(names))), entry["values"])
-        return SecretRule(entry["id"], words, judge)
-    expression = _Lazy(functools.partial(re.compile, entry["expression"], re.MULTILINE))
+        named = functools.cache(functools.partial(_named, tuple(names)))
+        return SecretRule(entry["id"], words, functools.partial(_values, named, entry["values"]))
+    expression = functools.cache(functools.partial(re.compile, entry["expression"], re.MULTILINE))
     parts = functools.partial(_groups, expression, numbers_stay=entry.get("numbers") == "stay")
     return SecretRule(entry["id"], tuple(entry["keywords"]), parts)
-
-
-class _Lazy:
-    """An expression that is compiled on first use."""
-
-    def __init__(self, make: Callable[[], re.Pattern[str]]) -> None:
-        self._make = make
-
-    @functools.cached_property
-    def pattern(self) -> re.Pattern[str]:
-        return self._make()
 
 
 # Tokens, which are recognised by their form
@@ -224,8 +218,8 @@ def _token(entry: dict[str, Any]) -> re.Pattern[str]:
     return re.compile(rf"{lead}[{alphabet}]{length}{end}")
 
 
-def _tokens(expression: _Lazy, text: str) -> Iterator[tuple[int, int]]:
-    for found in expression.pattern.finditer(text):
+def _tokens(expression: _Expression, text: str) -> Iterator[tuple[int, int]]:
+    for found in expression().finditer(text):
         # Punctuation at the end of a sentence does not belong to the token.
         yield found.start(), found.start() + len(found[0].rstrip(".-")) if found[0][-1] in ".-" else found.end()
 
@@ -233,9 +227,9 @@ def _tokens(expression: _Lazy, text: str) -> Iterator[tuple[int, int]]:
 # Secrets that are recognised only by their context
 
 
-def _groups(expression: _Lazy, text: str, *, numbers_stay: bool) -> Iterator[tuple[int, int]]:
+def _groups(expression: _Expression, text: str, *, numbers_stay: bool) -> Iterator[tuple[int, int]]:
     compared = _Compared(text)
-    for found in expression.pattern.finditer(text):
+    for found in expression().finditer(text):
         span = found.span(found.lastgroup or 0)
         if not (numbers_stay and _HEX.fullmatch(text, *span) and compared.beside(span)):
             yield span
@@ -275,9 +269,9 @@ def _named(names: Sequence[str]) -> re.Pattern[str]:
     return re.compile(rf"(?i)(?P<word>{words}){_SUFFIX}(?P<close>\\?['\"]\]?)?{_SEPARATOR}{_VALUE}")
 
 
-def _values(expression: _Lazy, kind: str, text: str) -> Iterator[tuple[int, int]]:
+def _values(expression: _Expression, kind: str, text: str) -> Iterator[tuple[int, int]]:
     compared = _Compared(text)
-    for found in expression.pattern.finditer(text):
+    for found in expression().finditer(text):
         span = found.span("quoted" if found["quote"] else "plain")
         value = text[slice(*span)]
         if not found["quote"]:

@@ -149,10 +149,11 @@ class Option:
         Raises:
             SettingsError: The value cannot be converted, or is out of range.
         """
+        parser, expected = _KINDS[self.kind]
         try:
-            parsed = _PARSERS[self.kind](value)
+            parsed = parser(value)
         except (TypeError, ValueError):
-            raise SettingsError(f"{where}: expected {_KIND_NAMES[self.kind]}, got {value!r:.60}") from None
+            raise SettingsError(f"{where}: expected {expected}, got {value!r:.60}") from None
         if self.check:
             try:
                 self.check(parsed)
@@ -228,22 +229,15 @@ def _check_gate(name: str) -> None:
         raise ValueError(f"no such gate {name!r:.40}; write one of {', '.join(GATES)}")
 
 
-_PARSERS: dict[Kind, Callable[[object], object]] = {
-    "bool": _parse_bool,
-    "int": _parse_int,
-    "float": _parse_float,
-    "string": _parse_string,
-    "archive": _parse_archive,
-    "branch": _parse_branch,
+_KINDS: dict[Kind, tuple[Callable[[object], object], str]] = {
+    "bool": (_parse_bool, "true or false"),
+    "int": (_parse_int, "a whole number"),
+    "float": (_parse_float, "a number"),
+    "string": (_parse_string, "a string"),
+    "archive": (_parse_archive, "no, record or yes"),
+    "branch": (_parse_branch, "yes, no or a branch"),
 }
-_KIND_NAMES: dict[Kind, str] = {
-    "bool": "true or false",
-    "int": "a whole number",
-    "float": "a number",
-    "string": "a string",
-    "archive": "no, record or yes",
-    "branch": "yes, no or a branch",
-}
+"""The parser of each kind of option, and the kind's name in messages."""
 
 
 def option(kind: Kind, *, default: object, help: str, otherwise: object = None, **more: Any) -> Any:  # noqa: A002

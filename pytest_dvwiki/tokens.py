@@ -51,11 +51,7 @@ def _exact(file: Path) -> Count:
     from tokenizers import Tokenizer  # noqa: PLC0415 (an extra, loaded where it is used)
 
     tokenizer = Tokenizer.from_buffer(reading.read_bytes(file))
-
-    def count(text: str) -> int:
-        return len(tokenizer.encode(text, add_special_tokens=False).ids)
-
-    return count
+    return lambda text: len(tokenizer.encode(text, add_special_tokens=False).ids)
 
 
 def _reason(error: Exception) -> str:

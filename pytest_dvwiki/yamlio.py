@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 _WORD = re.compile(r"[A-Za-z_]+")
-_ESCAPED = re.compile(r'["\\]')
 _UNFIT_FOR_BLOCK = re.compile("[\\r\\x85\\u2028\\u2029]|(?:\\A|\\n)\\n\\Z")
 """Matches what a block must not contain: characters that libyaml takes for line ends, or a blank last line.
 
@@ -405,10 +404,8 @@ def _lines(mapping: Mapping[Any, Any], indent: str, lead: str = "") -> Iterator[
     before = lead or indent
     for key, value in mapping.items():
         name = _key_text(str(key))
-        if isinstance(value, str):
-            yield f"{before}{name}: {_text(value, indent)}\n"
-        elif _is_line(value):
-            yield f"{before}{name}: {_line(value)}\n"
+        if isinstance(value, str) or _is_line(value):
+            yield f"{before}{name}: {_line(value, indent)}\n"
         elif isinstance(value, dict):
             yield f"{before}{name}:\n"
             yield from _lines(value, f"{indent}  ")
@@ -421,20 +418,18 @@ def _lines(mapping: Mapping[Any, Any], indent: str, lead: str = "") -> Iterator[
 
 def _item(item: Any, indent: str) -> Iterator[str]:
     """Yield the lines of a list item."""
-    if isinstance(item, str):
-        yield f"{indent}- {_text(item, indent)}\n"
-    elif _is_line(item):
-        yield f"{indent}- {_line(item)}\n"
+    if isinstance(item, str) or _is_line(item):
+        yield f"{indent}- {_line(item, indent)}\n"
     elif isinstance(item, dict):
         yield from _lines(item, f"{indent}  ", f"{indent}- ")
     else:
         raise _OtherStyleError
 
 
-def _line(value: Any) -> str:
-    """Return a value in one-line form."""
+def _line(value: Any, indent: str = "") -> str:
+    """Return a value in one-line form; a string with line feeds becomes a block, indented below `indent`."""
     if isinstance(value, str):
-        return _text(value, "")
+        return _text(value, indent)
     if isinstance(value, dict):
         return f"{{{', '.join(f'{_key_text(str(key))}: {_line(item)}' for key, item in value.items())}}}"
     if isinstance(value, list | tuple):
@@ -460,7 +455,7 @@ def _text(text: str, indent: str) -> str:
 def _key_text(name: str) -> str:
     if len(name) > _LONGEST_KEY or not _SHOWN.fullmatch(name):
         raise _OtherStyleError
-    return str(_key(name).value) if _key(name).style is None else _text(name, "")
+    return name if _key(name).style is None else _text(name, "")
 
 
 def flow(value: Any) -> str:
@@ -471,14 +466,7 @@ def flow(value: Any) -> str:
     """
     if isinstance(value, list | tuple):
         return f"[{', '.join(map(flow, value))}]"
-    if not isinstance(value, str):
-        return _bare(value)[1]
-    text = value.replace("\n", " ")
-    if _style(text) is None:
-        return text
-    if text.isascii() and text.isprintable() and not _ESCAPED.search(text):
-        return f'"{text}"'
-    return _serialise(_node(text)).removesuffix("\n")
+    return _text(value.replace("\n", " "), "") if isinstance(value, str) else _bare(value)[1]
 
 
 def _serialise(node: yaml.Node) -> str:
@@ -496,11 +484,6 @@ def _node(value: Any, *, top: bool = False) -> yaml.Node:
     if isinstance(value, str):
         text = value if value.isascii() else _SURROGATES.sub("\ufffd", value)
         return yaml.ScalarNode(f"{_TAG}str", text, style=_style(text))
-    return _plain(value)
-
-
-def _plain(value: Any) -> yaml.ScalarNode:
-    """Return the node of a scalar that is not a string."""
     kind, text = _bare(value)
     return yaml.ScalarNode(f"{_TAG}{kind}", text)
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from pytest_dvwiki.model import Attempt, OtherTest, RunRecord, Suite, Totals
 from pytest_dvwiki.records.kinds import is_infrastructure
 from pytest_dvwiki.records.store import seed_hashes, suite_id
-from pytest_dvwiki.runs import seconds_between
+from pytest_dvwiki.runs import epoch
 from pytest_dvwiki.version import FINGERPRINT_VERSION, TOOL
 
 if TYPE_CHECKING:
@@ -86,7 +86,7 @@ def record_of(run: Run, occurrences: tuple[Occurrence, ...], classifier: Classif
         fingerprint_version=FINGERPRINT_VERSION,
         started=run.started,
         finished=run.finished,
-        duration_s=seconds_between(run.started, run.finished),
+        duration_s=round(epoch(run.finished) - epoch(run.started), 1),
         simulators=run.simulators,
         sources=run.sources,
         run_id=run.run_id,
