@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import hashlib
 import re
 from datetime import datetime
@@ -48,14 +47,15 @@ _SLASHED = r"\d\d?/\d\d?/\d{2,4}"
 _DAY = rf"(?:\d{{4}}-\d\d-\d\d|{_MONTH} {{1,2}}\d{{1,2}}, ?\d{{4}}|\d{{1,2}}[- ]{_MONTH}[- ,]{{1,2}}\d{{4}}|{_SLASHED})"
 _DATE = rf"[A-Z][a-z]{{2}} {_MONTH} {{1,2}}\d{{1,2}} {_TIME} (?:[A-Z]{{2,5}} )?\d{{4}}"
 """Format of the program `date` and of C's `ctime`: `Sat Nov 21 10:20:11 2026`."""
-_IDENTITY_IN_LOG = "|".join(
-    (
-        rf"^\[?\d{{4}}-\d\d-\d\d[T ]{_TIME}",  # every line begins with its time
-        rf"^[#* \t]{{0,40}}{_DATE}[ \t]{{0,40}}$",
-        rf"\b[Ss]tart(?:ed|ing)?\b[^\n]{{0,60}}?(?:{_DATE}|{_DAY}\D{{1,6}}{_TIME}|{_TIME}\D{{1,6}}{_DAY})",
-        r"^[#*> \t]{0,40}(?i:(?:regression[ _-]?)?run[ _-]?id)\s*[:=]\s*\S",
-    )
+_identity_in_log = simulators.expression(
+    lambda tool: tool.start_time,
+    rf"^\[?\d{{4}}-\d\d-\d\d[T ]{_TIME}",  # every line begins with its time
+    rf"^[#* \t]{{0,40}}{_DATE}[ \t]{{0,40}}$",
+    rf"\b[Ss]tart(?:ed|ing)?\b[^\n]{{0,60}}?(?:{_DATE}|{_DAY}\D{{1,6}}{_TIME}|{_TIME}\D{{1,6}}{_DAY})",
+    r"^[#*> \t]{0,40}(?i:(?:regression[ _-]?)?run[ _-]?id)\s*[:=]\s*\S",
+    flags=re.MULTILINE,
 )
+"""Returns an expression that matches the start time or the id of a run in its log."""
 _IDENTITY_IN_COVERAGE = re.compile(rf"\b(?:date|timestamp|start_?[Tt]ime)=\"\d{{4}}-\d\d-\d\d[T ]{_TIME}")
 
 
@@ -93,13 +93,7 @@ def identifies_run(artefact: Artefact) -> bool:
         return file.run_id is not None or _is_time(file.timestamp)
     if artefact.kind == "coverage":
         return _IDENTITY_IN_COVERAGE.search(_ends(artefact.path)) is not None
-    text = _ends(artefact.path)
-    return _identity_in_log().search(text) is not None
-
-
-@functools.cache
-def _identity_in_log() -> re.Pattern[str]:
-    return re.compile(simulators.either(lambda tool: tool.start_time, _IDENTITY_IN_LOG), re.MULTILINE)
+    return _identity_in_log().search(_ends(artefact.path)) is not None
 
 
 def _ci(environment: Mapping[str, str]) -> str | None:

@@ -64,8 +64,10 @@ def excerpt(
     limits = limits or Limits()
     stream = iter(chunks)
     start = list(itertools.islice(stream, 2))
-    if len(start) == 1 and _may_be_kept_whole(start[0].text, limits):
+    text = start[0].text if len(start) == 1 else ""
+    if text and 2 * len(text) <= limits.chars and text.count("\n") <= limits.tail:
         # Most outputs of tests are short; finding out which of their lines matter would cost more than all other steps.
+        # Masking secrets can still make a text too long.
         interest = None
         lines = tuple(_whole(start[0], limits))
         if sum(len(line) + 1 for _, line in lines) <= limits.chars:
@@ -74,11 +76,6 @@ def excerpt(
     for chunk in itertools.chain(start, stream):
         builder.feed(chunk.first, chunk.text)
     return Excerpt(source=source, lines=builder.lines())
-
-
-def _may_be_kept_whole(text: str, limits: Limits) -> bool:
-    """Return whether a log is short enough to be kept whole; masking secrets can still make it too long."""
-    return 2 * len(text) <= limits.chars and text.count("\n") <= limits.tail
 
 
 def _whole(chunk: Chunk, limits: Limits) -> Iterator[tuple[int, str]]:

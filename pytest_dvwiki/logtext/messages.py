@@ -84,6 +84,8 @@ The stars of `**ERROR:` stay, because Innovus begins its messages with them.
 _OTHER_HEADS = r"UVM_[A-Z]+|\S{1,300}:\d+:[ ](?:error|sorry):"
 """Message prefixes that several tools share."""
 _COCOTB_HEAD = re.compile(r"[ \t]*(?:-\.--|\d+\.\d+)[a-z]{1,4}[ ]+(?:TRACE|DEBUG|INFO|WARNING|ERROR|CRITICAL)\b")
+_LEVELS = ("INFO ", "WARNING ", "ERROR ", "CRITICAL ", "DEBUG ")
+"""Starts of cocotb's and pyuvm's lines if their time was cut off: a logger or `file(line)` follows."""
 _DEEP = re.compile(r"[ ]{16,}\S")
 _EXCEPTION = re.compile(
     r"(?!(?i:error|fatal|failure|warning|info|note|time|debug|critical)\b)(?:[A-Za-z_]\w*\.)*[A-Z]\w*(?:: |:?$)"
@@ -173,7 +175,7 @@ def assemble(lines: Sequence[str]) -> list[Message]:
         line = lines[at]
         deep = _DEEP.match(line) is not None
         if not deep:
-            head = line.strip() if _COCOTB_HEAD.match(line) or _is_python_log(line) else ""
+            head = line.strip() if _COCOTB_HEAD.match(line) or line.lstrip().startswith(_LEVELS) else ""
         last, text = _joined(lines, at, in_block=deep and bool(head))
         if text:
             messages.append(Message(at, last, text, head if deep else ""))
@@ -195,11 +197,6 @@ def is_indented(line: str) -> bool:
 def is_logged(line: str) -> bool:
     """Return whether a line begins like a line of cocotb's log, with the simulation time and a level."""
     return _COCOTB_HEAD.match(line) is not None
-
-
-def _is_python_log(line: str) -> bool:
-    # cocotb and pyuvm lines whose time was cut off: level, then a logger or file(line).
-    return line.lstrip().startswith(("INFO ", "WARNING ", "ERROR ", "CRITICAL ", "DEBUG "))
 
 
 def _joined(lines: Sequence[str], at: int, *, in_block: bool) -> tuple[int, str]:
@@ -265,17 +262,14 @@ def _is_wrapped(line: str) -> bool:
     return line[:2] == "  " and bool(text) and not _COCOTB_HEAD.match(line) and not _no_part().match(text)
 
 
-def _is_uvm_text(line: str) -> bool:
-    return any(map(str.isalnum, line)) and not _UVM_ANY.match(line.strip())
-
-
 def _text_below(lines: Sequence[str], at: int) -> tuple[int, str] | None:
     """Return the index of the last line, and the text, of a report whose text goes on below its first line.
 
     Return None for any other line.
     """
     text = lines[at].strip()
-    if _UVM_OPEN.match(text) and at + 1 < len(lines) and _is_uvm_text(lines[at + 1]):
+    below = lines[at + 1] if at + 1 < len(lines) else ""
+    if _UVM_OPEN.match(text) and any(map(str.isalnum, below)) and not _UVM_ANY.match(below.strip()):
         end, rest = _join_while(lines[: at + MOST_JOINED], at + 1, _is_wrapped)
         return end, f"{' '.join(text.split())} {rest}"
     if _until_time().match(text) and (time := _time_below(lines, at)) is not None:
@@ -347,24 +341,10 @@ def _prefix() -> re.Pattern[str]:
     )
 
 
-@functools.cache
-def _no_part() -> re.Pattern[str]:
-    return re.compile(simulators.either(lambda tool: "|".join(filter(None, (tool.head, tool.summary))), _NO_PART))
-
-
-@functools.cache
-def _tool_head() -> re.Pattern[str]:
-    return re.compile(simulators.either(lambda tool: tool.error, _TOOL_HEAD), re.ASCII)
-
-
-@functools.cache
-def _unfinished() -> re.Pattern[str]:
-    return re.compile(rf"{simulators.either(lambda tool: tool.continued, _HANGS)}$")
-
-
-@functools.cache
-def _detail() -> re.Pattern[str]:
-    return re.compile(rf"\s*{simulators.either(lambda tool: tool.place_line)}")
+_no_part = simulators.expression(lambda tool: "|".join(filter(None, (tool.head, tool.summary))), _NO_PART)
+_tool_head = simulators.expression(lambda tool: tool.error, _TOOL_HEAD, flags=re.ASCII)
+_unfinished = simulators.expression(lambda tool: tool.continued, _HANGS, form="{}$")
+_detail = simulators.expression(lambda tool: tool.place_line, form=r"\s*{}")
 
 
 @functools.lru_cache(maxsize=1024)

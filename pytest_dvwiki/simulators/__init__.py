@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import functools
 import importlib
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -60,3 +61,17 @@ def either(expression_of: Callable[[Tool], str], *more: str) -> str:
         more: Additional expressions.
     """
     return f"(?:{'|'.join(filter(None, (*more, *map(expression_of, tools())))) or '(?!)'})"
+
+
+def expression(
+    expression_of: Callable[[Tool], str], *more: str, form: str = "{}", flags: int = 0
+) -> Callable[[], re.Pattern[str]]:
+    """Return a function that returns the expression of `either`, compiled at the first call.
+
+    Args:
+        expression_of: Returns the expression of a tool; empty if the tool has none.
+        more: Additional expressions.
+        form: What is around the alternatives, with `{}` in their place.
+        flags: Flags of `re`.
+    """
+    return functools.cache(lambda: re.compile(form.format(either(expression_of, *more)), flags))

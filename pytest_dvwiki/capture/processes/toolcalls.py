@@ -6,7 +6,6 @@ folder, with another seed, or with waves.
 
 from __future__ import annotations
 
-import functools
 import os
 import re
 import shlex
@@ -358,11 +357,10 @@ def _merged(calls: Sequence[ToolCall], folder: str, toplevel: str | None) -> Too
     )
 
 
-@functools.cache
-def _tool_option() -> re.Pattern[str]:
-    """Return an expression that matches the tools' own options with a leading `+`."""
-    options = simulators.either(lambda tool: tool.plus_options, "libext|libverbose|timescale")
-    return re.compile(rf"\+{options}\b", re.IGNORECASE)
+_tool_option = simulators.expression(
+    lambda tool: tool.plus_options, "libext|libverbose|timescale", form=r"\+{}\b", flags=re.IGNORECASE
+)
+"""Returns an expression that matches the tools' own options with a leading `+`."""
 
 
 def _does(program: Program, words: Sequence[str]) -> Does | None:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import functools
-import re
 from itertools import takewhile
 from typing import TYPE_CHECKING
 
@@ -147,12 +145,6 @@ def _place_of(run: SimulationRun, test: CocotbTest) -> Frame | None:
     return None
 
 
-@functools.cache
-def _end_by_the_design() -> re.Pattern[str]:
-    """Return an expression that matches a message of the design or simulator about why the simulation ended."""
-    return re.compile(simulators.either(lambda tool: tool.fatal, _BY_THE_DESIGN))
-
-
-@functools.cache
-def _unbound() -> re.Pattern[str]:
-    return re.compile(simulators.either(lambda tool: tool.unbound))
+_end_by_the_design = simulators.expression(lambda tool: tool.fatal, _BY_THE_DESIGN)
+"""Returns an expression that matches a message of the design or simulator about why the simulation ended."""
+_unbound = simulators.expression(lambda tool: tool.unbound)

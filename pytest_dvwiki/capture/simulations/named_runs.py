@@ -275,9 +275,7 @@ def _seed_options() -> tuple[tuple[str, bool], ...]:
     return tuple((option, option.endswith("=")) for option in options)
 
 
-@functools.cache
-def _seed_line() -> re.Pattern[str]:
-    return re.compile(simulators.either(lambda tool: re.sub(r"\(\?P<\w+>", "(", tool.seed_line)))
+_seed_line = simulators.expression(lambda tool: re.sub(r"\(\?P<\w+>", "(", tool.seed_line))
 
 
 @functools.cache

@@ -193,14 +193,8 @@ def _literals() -> tuple[str, ...]:
     return (*_LITERALS, *(word for tool in simulators.tools() for word in tool.run_error_words))
 
 
-@functools.cache
-def _error() -> re.Pattern[str]:
-    return re.compile(simulators.either(lambda tool: tool.run_error, _ERROR))
-
-
-@functools.cache
-def _timed_error() -> re.Pattern[str]:
-    return re.compile(simulators.either(lambda tool: tool.timed_error))
+_error = simulators.expression(lambda tool: tool.run_error, _ERROR)
+_timed_error = simulators.expression(lambda tool: tool.timed_error)
 
 
 def _may_begin(line: str) -> bool:

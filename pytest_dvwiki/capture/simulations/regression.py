@@ -183,10 +183,8 @@ def _command_marks() -> tuple[str, ...]:
     return ("ing directory '", *sorted(endings), *(f"/{binary}" for binary in simulators.binaries()))
 
 
-@functools.cache
-def _hdl_time() -> re.Pattern[str]:
-    """Return an expression that matches the time with its unit in a simulator's own messages."""
-    return re.compile(simulators.either(lambda tool: tool.time))
+_hdl_time = simulators.expression(lambda tool: tool.time)
+"""Returns an expression that matches the time with its unit in a simulator's own messages."""
 
 
 @functools.cache
@@ -373,14 +371,11 @@ class _Splitter:
             self._open.name = name
             self._names.add(name)
         self._open.judge(judgement, note, number)
-        self._take_verdict(number, text)
-        # Without `running` lines, the test ends where the text under its verdict does.
-        self._closing = hidden
-
-    def _take_verdict(self, number: int, text: str) -> None:
         self._seen_time(text)
         self._open.time = self._now.time
-        self._open.feed(number, text, mark=self._open.judgement == "failed")
+        self._open.feed(number, text, mark=judgement == "failed")
+        # Without `running` lines, the test ends where the text under its verdict does.
+        self._closing = hidden
 
     def _fact(self, number: int, line: str, message: str | None) -> None:
         """Record what a line shows about the run: versions, seed, simulator, start."""
