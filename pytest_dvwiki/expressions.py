@@ -85,9 +85,6 @@ class Re2Expression:
 def compile_re2(source: str) -> Re2Expression:
     """Compile an expression for RE2, usually one that a person wrote.
 
-    Args:
-        source: The expression, in the syntax of RE2.
-
     Raises:
         ExpressionError: RE2 does not accept the expression.
     """
@@ -107,11 +104,7 @@ def compile_re2(source: str) -> Re2Expression:
 
 
 def glob(source: str) -> Re2Expression:
-    """Compile a glob. `[` is not special, because it occurs in names of parametrized tests.
-
-    Args:
-        source: The glob; only `*` and `?` are special.
-    """
+    """Compile a glob. Only `*` and `?` are special: `[` occurs in names of parametrized tests."""
     parts = (".*" if each == "*" else "." if each == "?" else re.escape(each) for each in re.sub(r"\*+", "*", source))
     return compile_re2(rf"(?s)\A{''.join(parts)}\z")
 

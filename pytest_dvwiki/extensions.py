@@ -23,11 +23,7 @@ GROUP = "dvwiki"
 
 
 def extensions(note: Callable[[str], None]) -> Iterator[tuple[str, object]]:
-    """Yield the installed extensions with their names.
-
-    Args:
-        note: Called with a message for each extension that cannot be loaded.
-    """
+    """Yield the installed extensions with their names; `note` gets a message for each one that cannot be loaded."""
     from importlib.metadata import entry_points  # noqa: PLC0415  # only a run that names failures needs it
 
     for point in sorted(entry_points(group=GROUP), key=lambda point: point.name):

@@ -82,12 +82,7 @@ def stored_command(command: Command | None, nodeid: str) -> Command | None:
 
 
 def _without_secrets(command: Command, nodeid: str) -> Command | None:
-    """Return the command without the test's parameters, or None if it would still contain a secret.
-
-    Args:
-        command: The command that runs the test.
-        nodeid: Masked node id of the test.
-    """
+    """Return the command without the test's parameters, or None if it would still contain a secret."""
     arguments: list[str] = []
     before = ""
     for word in command.arguments:

@@ -47,11 +47,7 @@ class UnreadableError(OSError):
 
 
 def reason(error: OSError) -> str:
-    """Return why a file cannot be read, and a remedy, without the file's name.
-
-    Args:
-        error: An error from the system or this module.
-    """
+    """Return why a file cannot be read, and a remedy, without the file's name."""
     if isinstance(error, UnreadableError):
         return str(error.strerror)
     remedy = _REMEDIES.get(error.errno or 0, "check that it exists and can be read")
@@ -106,15 +102,7 @@ def open_below(folder: Path, path: Path, *, owner: int) -> BufferedReader:
 
 
 def handle_below(folder: Path, path: Path, flags: int) -> int:
-    """Open a regular file below a folder as `open_below` does, but with any owner.
-
-    Args:
-        folder: Folder that must contain the file.
-        path: The file's absolute path.
-        flags: Flags of `os.open`.
-
-    Returns:
-        A file descriptor.
+    """Open a regular file below a folder as `open_below` does, but with any owner; return a file descriptor.
 
     Raises:
         UnreadableError: As in `open_below`.
@@ -160,10 +148,6 @@ def _regular(handle: int, path: Path | str) -> int:
 
 def read_bytes(path: Path, most: int = MOST) -> bytes:
     """Return the content of a regular file.
-
-    Args:
-        path: The file, or a symlink to a regular file.
-        most: Maximum number of bytes.
 
     Raises:
         FileNotFoundError: There is no such file.

@@ -574,12 +574,9 @@ def is_switched_on_by_project(root: Path) -> bool:
 
 
 def read_project_file(path: Path, name: str = "wiki", keys: Iterable[str] = ()) -> Mapping[str, object]:
-    """Return a block of project.yaml; empty if there is no such file or block.
+    """Return the block `name` of project.yaml; empty if there is no such file or block.
 
-    Args:
-        path: The file.
-        name: Key of the block.
-        keys: The allowed keys of the block; if empty, the names of the options.
+    Its allowed keys are `keys` or, if that is empty, the names of the options.
 
     Raises:
         SettingsError: The file cannot be read, or a key in the block is unknown.

@@ -33,11 +33,7 @@ def by_rule(text: str) -> int:
 
 @lru_cache(maxsize=4)
 def counting(tokenizer: Path | None) -> Count:
-    """Return a function that counts tokens.
-
-    Args:
-        tokenizer: A `tokenizer.json`. If it is None or invalid (which is logged), the rule is used.
-    """
+    """Return a function that counts tokens by a `tokenizer.json`, or by the rule if it is None or invalid (logged)."""
     if tokenizer is None:
         return by_rule
     try:

@@ -17,10 +17,8 @@ if TYPE_CHECKING:
 def as_open_as(folder: Path) -> Iterator[None]:
     """Give the group of a folder the same access to new files and folders in it, whatever the umask is.
 
-    The umask is shared by the whole process, so files created by other threads in the meantime get the same access.
-
-    Args:
-        folder: The folder. If it does not exist, its nearest existing parent is used.
+    The umask is shared by the whole process, so files created by other threads in the meantime get the same access. If
+    the folder does not exist, its nearest existing parent is used.
     """
     mode = 0
     for parent in chain((folder,), folder.parents):

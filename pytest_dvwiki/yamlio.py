@@ -287,11 +287,9 @@ def events(text: str) -> list[yaml.Event]:
 
 
 def located(text: str, depth: int) -> dict[tuple[str | int, ...], int]:
-    """Return the line number, from 1, of each entry in a document, by the entry's path of keys and indexes.
+    """Return the line number, from 1, of each entry in a document, by the entry's path.
 
-    Args:
-        text: The document.
-        depth: Maximum number of keys and indexes in a path; deeper entries are left out.
+    A path has up to `depth` keys and indexes; deeper entries are left out.
 
     Raises:
         YamlError: The text is not YAML.
@@ -306,11 +304,7 @@ def located(text: str, depth: int) -> dict[tuple[str | int, ...], int]:
 def list_end(text: str, key: str) -> tuple[int, int] | None:
     """Return the number of the last line of the list under a top-level key, and the column of the list's dashes.
 
-    Return None if there is no such list, or if the list is empty or in brackets.
-
-    Args:
-        text: The document, which must be valid for `load`.
-        key: The key.
+    Return None if there is no such list, or if the list is empty or in brackets. The text must be valid for `load`.
     """
     document = yaml.compose(text, Loader=_Loader)
     pairs = document.value if isinstance(document, yaml.MappingNode) else ()
@@ -368,8 +362,7 @@ def describe(error: Exception, name: str) -> str:
 def misfit(error: Exception) -> tuple[str, str]:
     """Return the path of a value of the wrong type, and a description of the error.
 
-    Args:
-        error: An error from msgspec: "Expected `array`, got `null` - at `$.occurrences[0].tests`".
+    msgspec's errors read: "Expected `array`, got `null` - at `$.occurrences[0].tests`".
     """
     text, _, place = str(error).partition(" - at `")
     text = _QUOTED.sub(lambda found: " or ".join(_KINDS.get(kind, f"`{kind}`") for kind in found[1].split(" | ")), text)

@@ -60,12 +60,7 @@ _IDENTITY_IN_COVERAGE = re.compile(rf"\b(?:date|timestamp|start_?[Tt]ime)=\"\d{{
 
 
 def run_id(environment: Mapping[str, str], given: str | None = None) -> RunId:
-    """Return the ids of the current run, for artefacts that do not identify it themselves.
-
-    Args:
-        environment: Variables of the process.
-        given: Id given by the caller.
-    """
+    """Return the ids of the current run, for artefacts that do not identify it themselves; the caller may give one."""
     return RunId(given=_clean(given), ci=_ci(environment), job=_job(environment))
 
 

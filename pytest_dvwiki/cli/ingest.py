@@ -389,7 +389,7 @@ class _Ingest:
                     raise BlockingIOError(errno.EBUSY, "its run is still in progress")
                 is_ours = file.path.is_relative_to(settings.layout.journal)
                 killed = replace(orphan if is_ours else orphans.moved(orphan), task_id=task_id)
-                run = pipeline.run_of(killed, settings, self._services.interest)
+                run = pipeline.killed_run(killed, settings, self._services.interest)
         except OSError as error:
             self._complain(f"{file.shown}: cannot be read: {error.strerror}")
             self._outcomes["not archived"] += 1

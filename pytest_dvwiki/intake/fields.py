@@ -341,9 +341,8 @@ def of_result(result: object) -> dict[str, str]:
     """Return the fields of a classification: from text, a mapping, or an object's attributes."""
     if isinstance(result, str):
         return first_fields(result)
-    values = result if isinstance(result, Mapping) else getattr(result, "__dict__", None) or _slots(result)
+    values: Any = result
+    if not isinstance(result, Mapping):
+        slots = ((name, getattr(result, name)) for name in NAMES if hasattr(result, name))
+        values = getattr(result, "__dict__", None) or dict(slots)
     return next(_objects(values, {}), {})
-
-
-def _slots(result: object) -> dict[str, Any]:
-    return {name: getattr(result, name) for name in NAMES if hasattr(result, name)}

@@ -94,17 +94,20 @@ class NoWikiError(ValueError):
 def read_wiki(folder: Path, config: WikiConfig) -> tuple[list[ForeignPage], list[str]]:
     """Read a wiki in the specification's layout, without writing anything.
 
-    Args:
-        folder: The folder of the wiki, or of its project.
-        config: The target wiki.
-
     Returns:
         The pages, and a line for each file that was left out because it cannot be read or has no frontmatter.
 
     Raises:
         NoWikiError: The folder contains no wiki in this layout, or a wiki that dvwiki made.
     """
-    wiki = next((each for each in (folder / ".agent" / "wiki", folder) if _is_wiki(each)), None)
+    wiki = next(
+        (
+            each
+            for each in (folder / ".agent" / "wiki", folder)
+            if any((each / category).is_dir() for category in FOLDERS)
+        ),
+        None,
+    )
     if wiki is None:
         raise NoWikiError(
             f"{folder} holds no wiki to import: it has none of the folders {', '.join(FOLDERS)}; give another folder"
@@ -161,10 +164,6 @@ def take_over(foreign_pages: Sequence[ForeignPage], layout: Layout) -> tuple[int
             problem = change_page(layout, path, _text_of(page), log_text=f"{path}: text of {page.path} imported")
             problems += [f"{path}: {problem}"] * bool(problem)
     return len(new), problems
-
-
-def _is_wiki(folder: Path) -> bool:
-    return any((folder / category).is_dir() for category in FOLDERS)
 
 
 def _page_of(layout: Layout, cause: str) -> str:

@@ -15,7 +15,6 @@ from pytest_dvwiki import reading
 from pytest_dvwiki.backends import BackendError
 from pytest_dvwiki.intake import findings, waiting
 from pytest_dvwiki.intake.fields import of_result
-from pytest_dvwiki.intake.learning import Learning
 from pytest_dvwiki.intake.occurrence import UNKNOWN, occurrence_of, task_id_of
 from pytest_dvwiki.intake.session import SessionReader, lines_of
 from pytest_dvwiki.llm.client import tell
@@ -24,7 +23,7 @@ from pytest_dvwiki.model import BinRow, FixRow, Occurrence, Origin, RunRecord
 from pytest_dvwiki.records import bins
 from pytest_dvwiki.records.disk import WikiError
 from pytest_dvwiki.redact import redact
-from pytest_dvwiki.runs import epoch, now, utc
+from pytest_dvwiki.runs import epoch, now, today, utc
 from pytest_dvwiki.wiki.finding.search import WikiSearchIndex
 from pytest_dvwiki.wiki.kinds.spec import Clarification
 from pytest_dvwiki.wiki.query import WikiHistory
@@ -128,10 +127,6 @@ class WikiIngestService:
     def archive_session(self, texts: Texts, task_id: str) -> Done | None:
         """Archive the findings in the texts of a session, then the reports that wait for a model.
 
-        Args:
-            texts: The four texts of the session.
-            task_id: The caller's task id.
-
         Returns:
             None if the texts mention no failure and no coverage hole.
 
@@ -178,13 +173,32 @@ class WikiIngestService:
         return done
 
     def _with_lessons(self, result: WikiIngestResult, transcript: str, texts: Texts) -> WikiIngestResult:
-        """Archive a transcript if it has lessons, then put the lessons on their pages, where they cite its record."""
-        given = {"transcript": transcript}
-        learning = Learning(self.config.layout, _identity_of("transcript", result.task_id, given), self.llm)
-        kept = learning.read(transcript, texts)
-        if kept:
-            self._archive("transcript", result.task_id, given, evidence=(kept,))
-        return replace(result, lessons=learning.learn(), problem=learning.problem)
+        """Archive a transcript if it has lessons, then put the lessons on their pages, where they cite its record.
+
+        A transcript that no model could read is also archived, and the next call with it tries again.
+        """
+        from pytest_dvwiki.librarian import lessons  # noqa: PLC0415  # only a transcript needs the librarian
+        from pytest_dvwiki.llm.configuration import LibrarianSettings  # noqa: PLC0415
+        from pytest_dvwiki.wiki.kinds import topic  # noqa: PLC0415
+
+        layout, given = self.config.layout, {"transcript": transcript}
+        identity = _identity_of("transcript", result.task_id, given)
+        if lessons.is_noted(layout, identity):
+            return result
+        found = lessons.of_session(LibrarianSettings.of(layout), transcript, texts, self.llm)
+        if found.text and (found.drafts or found.problem):
+            self._archive("transcript", result.task_id, given, evidence=(found.text,))
+        if found.problem:
+            return replace(result, problem=found.problem)
+        source = topic.source(identity, today().isoformat())
+        try:
+            done = lessons.learn(layout, found.drafts, source, model=self.llm, by=found.by)
+        except ModelError as error:
+            return replace(result, problem=str(error))
+        for page, reason in done.refused:
+            _logger.warning("no lesson was put on %s: %s", page, reason)
+        lessons.note(layout, identity, done)
+        return replace(result, lessons=[*done.added, *done.confirmed])
 
     def ingest_pattern(  # noqa: PLR0917 (the specification's signature)
         self,
@@ -206,20 +220,14 @@ class WikiIngestService:
             task_id: The caller's task id.
         """
         lines = list(context_lines)
-        arguments = {
-            "failure_subtype": failure_subtype,
-            "error_class": error_class,
-            "context_lines": lines,
-            "fix_applied": fix_applied,
-            "success": success,
-        }
+        values = {"failure_subtype": failure_subtype, "error_class": error_class}
+        arguments = {**values, "context_lines": lines, "fix_applied": fix_applied, "success": success}
         text = " ".join(redact(fix_applied or "").split())
         fix = FixRow(
             failure_subtype=failure_subtype, text=text, by="agent", commits=(), result="held" if success else "failed"
         )
 
         def work() -> None:
-            values = {"failure_subtype": failure_subtype, "error_class": error_class}
             occurrence = occurrence_of(values, lines, Origin(type="UNKNOWN", confidence=0.0), self.config)
             self._archive("pattern", task_id, arguments, occurrences=(occurrence,), fixes=(fix,) if text else ())
 

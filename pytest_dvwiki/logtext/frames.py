@@ -51,10 +51,7 @@ def is_of_library(frame: Frame) -> bool:
 def user_frame(frames: Iterable[Frame]) -> Frame | None:
     """Return the innermost frame of the user's code, with further frames of the user's code as its callers.
 
-    Return None if all frames are in libraries.
-
-    Args:
-        frames: The frames, innermost first.
+    The given frames begin with the innermost. Return None if all of them are in libraries.
     """
     own = [frame for frame in frames if not is_of_library(frame)]
     if not own:

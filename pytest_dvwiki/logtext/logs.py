@@ -162,13 +162,10 @@ def _pieces(text: str) -> Iterator[str]:
 
 
 def blocks(chunks: Iterator[bytes]) -> Iterator[bytes]:
-    """Yield the bytes of a log in blocks of whole lines, each with a line feed at its end.
+    """Yield the bytes of a log, given in any pieces, in blocks of whole lines, each with a line feed at its end.
 
     UTF-16 is converted to UTF-8, and a byte-order mark is removed. A line longer than 64 KiB that does not end in the
     piece where it begins keeps only its two ends.
-
-    Args:
-        chunks: The bytes in pieces of any size.
     """
     head = next(chunks, b"")
     if encoding := _utf16(head):

@@ -163,11 +163,7 @@ def strip_line(line: str) -> str:
 
 
 def assemble(lines: Sequence[str]) -> list[Message]:
-    """Join lines into messages.
-
-    Args:
-        lines: Consecutive lines, as `strip_line` returns them.
-    """
+    """Join consecutive lines, as `strip_line` returns them, into messages."""
     messages: list[Message] = []
     head = ""
     at = 0

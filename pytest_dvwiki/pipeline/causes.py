@@ -71,13 +71,7 @@ def _without_root(verdict: Verdict, root: Path) -> Verdict:
 
 
 def as_shown_by(cause: Cause, members: Sequence[Member], root: Path) -> Cause:
-    """Return a cause with the evidence and commands of some of its failures.
-
-    Args:
-        cause: The cause.
-        members: The failures with their verdicts, the most informative first.
-        root: Root of the project; paths below it are shown relative to it.
-    """
+    """Return a cause with the evidence and commands of some of its failures, the most informative first."""
     shown, verdict = occurrence_of(members, root), _without_root(members[0][1], root)
     occurrence = replace(
         cause.occurrence,

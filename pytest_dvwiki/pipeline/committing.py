@@ -53,10 +53,6 @@ class Upkeep(Struct, frozen=True, kw_only=True):
 def changed_by_people(layout: Layout, branch: str) -> frozenset[str]:
     """Return the files of the `.agent` folder that differ from HEAD, relative to the repository's top.
 
-    Args:
-        layout: Location of the wiki.
-        branch: The branch to commit to.
-
     Raises:
         RefusedError: There is no repository or no such branch, or the repository's state does not allow a commit.
     """

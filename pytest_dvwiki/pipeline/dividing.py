@@ -54,16 +54,7 @@ def divided(
     task_id: str,
     root: Path,
 ) -> tuple[Verdict, ...]:
-    """Return the verdicts, with a separate fingerprint for each further cause of a check.
-
-    Args:
-        failures: All failures of the run.
-        verdicts: The verdicts on the failures.
-        history: The archive before this run.
-        returns: Decides on the cause of a failure.
-        task_id: The run.
-        root: Root of the project.
-    """
+    """Return the verdicts, with a separate fingerprint for each further cause of a check."""
     checks: dict[str, dict[str, Test]] = {}
     for failure, verdict in zip(failures, verdicts, strict=True):
         checks.setdefault(verdict.fingerprint, {}).setdefault(failure.nodeid, []).append((failure, verdict))
@@ -85,15 +76,7 @@ def divided(
 
 
 class _Check:
-    """A check with the tests that fail at it.
-
-    Args:
-        fingerprint: The check.
-        tests: The failures of each test.
-        history: The archive before this run.
-        returns: Decides on the cause of a failure.
-        root: Root of the project.
-    """
+    """A check with the tests that fail at it."""
 
     def __init__(
         self, fingerprint: str, tests: dict[str, Test], history: History, returns: Returns, root: Path

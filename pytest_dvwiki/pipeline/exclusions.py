@@ -32,14 +32,7 @@ class Excluded(NamedTuple):
 
 
 class Exclusions:
-    """Compares failures with the changes that introduced the causes of their checks.
-
-    Args:
-        run: The run.
-        vcs: The repository during the run.
-        history: The archive before the run.
-        repository: Lists the changed files.
-    """
+    """Compares failures with the changes that introduced the causes of their checks."""
 
     def __init__(self, run: Run, vcs: Vcs | None, history: History, repository: Repository) -> None:
         self._tools = _tools_of(run)

@@ -194,12 +194,6 @@ def ranges_of(
     """Return the commit ranges that introduced the causes of a run, and the ranges that this run adds or narrows.
 
     A recorded range is left out if the later failures may have a different fault.
-
-    Args:
-        causes: The causes.
-        vcs: The repository during the run.
-        history: The archive before this run.
-        repository: Lists the commits between two runs.
     """
     named = [
         replace(cause.occurrence, fingerprint=cause.name)
@@ -253,14 +247,6 @@ def with_onset(
     `with_changes` uses recorded ranges, and ranges from a single pass that proves the cause absent. This function uses
     `first_bad`, which may need several passes as proof. If it is uncertain, or does not decide between design and
     testbench, the range since the last pass with any seed is used.
-
-    Args:
-        cause: The cause, with its `first_bad`.
-        member: The most informative failure, with its verdict from `with_changes`.
-        vcs: The repository during the run.
-        history: The archive before this run.
-        repository: Lists the changed files.
-        root: Root of the project; paths below it are shown relative to it.
     """
     (failure, verdict), came = member, cause.first_bad
     if came is None or knows_changes(verdict):
@@ -298,14 +284,8 @@ def with_onset(
 def _stays(span: _Span, files: Iterable[str], now: Vcs, reads: Sequence[str], repository: Repository) -> bool:
     """Return whether all changes of a recorded range are in the failing sources.
 
-    If some were reverted, the original failure may be gone, and the check may fail because of another fault.
-
-    Args:
-        span: The range.
-        files: The files changed in the range.
-        now: The repository during the run.
-        reads: Files that the failing simulation read; changes to other files are ignored.
-        repository: Compares the sources.
+    If some were reverted, the original failure may be gone, and the check may fail because of another fault. Changes to
+    files that the simulation did not read are ignored.
     """
     if span.failed in {None, now.commit}:
         return True
@@ -360,11 +340,7 @@ def _came_in(verdict: Verdict, history: History, led_here: Callable[[str], bool]
 def _last_pass(failure: Failure, verdict: Verdict, history: History, led_here: Callable[[str], bool]) -> str | None:
     """Return the commit of the last pass that proves the cause absent; None if unknown.
 
-    Args:
-        failure: The test's failure.
-        verdict: The verdict on the failure.
-        history: The archive before this run.
-        led_here: Returns whether a commit is the failing one or its ancestor; passes on other branches are ignored.
+    Passes on other branches, at commits that did not lead here, are ignored.
     """
     outside = precedes_simulator(verdict, failure) and not failure.ran_simulator
     any_seed = is_deterministic_kind(verdict, (failure,)) or outside

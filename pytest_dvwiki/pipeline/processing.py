@@ -30,9 +30,21 @@ from pytest_dvwiki.triage.settle import settle
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from pytest_dvwiki.capture.interrupted.orphans import Orphan
     from pytest_dvwiki.causes.cause import Cause
     from pytest_dvwiki.causes.history import History
-    from pytest_dvwiki.model import Failure, FirstBad, PassedAgain, Run, RunRecord, StillFailing, Vcs, Verdict, Waived
+    from pytest_dvwiki.model import (
+        Failure,
+        FirstBad,
+        Interest,
+        PassedAgain,
+        Run,
+        RunRecord,
+        StillFailing,
+        Vcs,
+        Verdict,
+        Waived,
+    )
     from pytest_dvwiki.pipeline.services import Services
     from pytest_dvwiki.settings import Settings
     from pytest_dvwiki.triage.holes import CoverageNews
@@ -44,10 +56,6 @@ def process(run: Run, services: Services) -> Archived:
     """Classify the failures of a run, compare them with the history, and archive them.
 
     If the wiki cannot be written, no error is raised, but `Archived.problem` is set.
-
-    Args:
-        run: The data of the run.
-        services: Classifier, and the history before this run.
     """
     began = time.monotonic()
     return replace(_processed(stored_run(run), services), seconds=time.monotonic() - began)
@@ -57,6 +65,14 @@ def with_ip_type(failure: Failure, settings: Settings) -> Failure:
     """Set the kind of design under test, from the test itself or else from the settings."""
     ip_type = failure.ip_type or ip_type_of(failure.nodeid, settings.ip_types)
     return failure if ip_type == failure.ip_type else replace(failure, ip_type=ip_type)
+
+
+def killed_run(orphan: Orphan, settings: Settings, interest: Interest) -> Run:
+    """Return the run in the journal of a killed process."""
+    from pytest_dvwiki.capture.interrupted.takeover import run_of  # noqa: PLC0415  # loaded only for a takeover
+
+    run = run_of(orphan, root=settings.layout.root, interest=interest)
+    return replace(run, failures=tuple(with_ip_type(failure, settings) for failure in run.failures))
 
 
 def _processed(run: Run, services: Services) -> Archived:
@@ -142,15 +158,7 @@ def _with_archive(
     failing: Sequence[StillFailing],
     services: Services,
 ) -> Archived:
-    """Write a record, unless archiving is off, and update its causes from the archive.
-
-    Args:
-        archived: The result of the run so far.
-        record: The record of the run.
-        lists: The lists of tests mentioned in the record.
-        failing: Earlier failures of the passing tests.
-        services: The history, which includes the record afterwards.
-    """
+    """Write a record, unless archiving is off, and update its causes from the archive."""
     settings, history = services.settings, services.history
     lasting = Lasting()
     if settings.archive != "no":

@@ -24,11 +24,7 @@ def read_logs(
 ) -> Iterator[ReadLog | OSError]:
     """Yield the content of each log, or the reason why it cannot be read, in order.
 
-    Args:
-        logs: The logs. All processes must be able to open these paths.
-        registry: The patterns, which decide which lines of a long log to keep.
-        templates: Templates to get test and seed from the paths of logs.
-        farm: Where to read the logs.
+    All processes of the farm must be able to open the paths of the logs.
 
     Raises:
         FarmError: The cluster cannot be used.

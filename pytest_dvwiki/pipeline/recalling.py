@@ -24,13 +24,7 @@ if TYPE_CHECKING:
 
 
 def recalled(run: Run, services: Services, archived_as: str) -> Archived:
-    """Classify artefacts that are already archived. Nothing is written, and no failure is new.
-
-    Args:
-        run: The data of the artefacts.
-        services: Classifier and history.
-        archived_as: The runs that recorded the artefacts.
-    """
+    """Classify artefacts that are already archived. Nothing is written, and no failure is new."""
     settings, classifier, history = services.settings, services.classifier, services.history
     verdicts = settle(run.failures, [classifier.classify(failure) for failure in run.failures], run.results)
     verdicts = _with_last_causes(run.failures, verdicts, history)
@@ -81,10 +75,7 @@ def _with_origin_on_record(cause: Cause) -> Occurrence:
 def causes_of_record(record: RunRecord, services: Services, *, is_archived: bool = False) -> tuple[Cause, ...]:
     """Return the causes of a record, compared with the other records of the archive.
 
-    Args:
-        record: The record.
-        services: The history.
-        is_archived: Whether the history already includes the record, as the newest one.
+    If `is_archived`, the history already includes the record, as the newest one.
     """
     history, causes = services.history, []
     taken: dict[str, list[str]] = {}

@@ -60,14 +60,7 @@ def _attempts(result: Result, classifier: Classifier) -> Iterator[Attempt]:
 
 
 def record_of(run: Run, occurrences: tuple[Occurrence, ...], classifier: Classifier, **parts: Any) -> RunRecord:
-    """Return the record of a run.
-
-    Args:
-        run: The run.
-        occurrences: The causes of the run.
-        classifier: Classifies the failed attempts of flaky tests.
-        **parts: Fields of the record that come from the history.
-    """
+    """Return the record of a run; `parts` are the fields that come from the history."""
     other = tuple(
         OtherTest(
             nodeid=result.nodeid,

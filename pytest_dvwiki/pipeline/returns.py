@@ -48,14 +48,7 @@ class CauseOfRun(NamedTuple):
 
 
 class Returns:
-    """Decides whether a failing check of a run reports a recorded cause or a new one.
-
-    Args:
-        run: The run.
-        vcs: The repository during the run.
-        history: The archive before the run.
-        repository: Lists the changed files.
-    """
+    """Decides whether a failing check of a run reports a recorded cause or a new one."""
 
     def __init__(self, run: Run, vcs: Vcs | None, history: History, repository: Repository) -> None:
         self._run = run
@@ -89,9 +82,7 @@ class Returns:
     ) -> tuple[CauseOfRun, list[SinceFix], list[Undone]]:
         """Return the cause of an occurrence, with the rows of the record that prove it.
 
-        Args:
-            occurrence: The failures.
-            taken: Causes of the check's other failures in this run.
+        `taken` has the causes of the check's other failures in this run.
         """
         standing = self._history.standing_fixes(check_of(occurrence.fingerprint))
         commit = self._vcs.commit if self._vcs is not None else None

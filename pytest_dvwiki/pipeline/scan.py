@@ -40,13 +40,7 @@ class ScannedFile(Struct, frozen=True):
 def scan_file(
     source: Source, classifier: TextClassifier, progress: Callable[[int], None] = lambda _: None
 ) -> ScannedFile:
-    """Read the logs of one file.
-
-    Args:
-        source: The file.
-        classifier: Classifies the failures.
-        progress: Called repeatedly with the number of bytes of the file read so far.
-    """
+    """Read the logs of one file; `progress` repeatedly gets the number of its bytes read so far."""
     logs, problems = [], []
 
     def readable(name: str, pieces: Iterator[bytes]) -> Iterator[bytes]:
@@ -70,15 +64,10 @@ def scan_file(
 def scan_files(
     sources: Sequence[Source], classifier_of: Callable[[], TextClassifier], farm: Farm
 ) -> Iterator[ScannedFile]:
-    """Read files in separate processes. If a process dies, only the file that it was reading is lost.
+    """Read files in separate processes, and yield the result for each file, in order.
 
-    Args:
-        sources: The files. All processes must be able to open these paths or URLs.
-        classifier_of: Makes the classifier of a process; must be picklable.
-        farm: Where to read the files.
-
-    Yields:
-        The result for each file, in order.
+    If a process dies, only the file that it was reading is lost. All processes must be able to open the paths or URLs,
+    and `classifier_of`, which makes the classifier of a process, must be picklable.
 
     Raises:
         FarmError: The cluster cannot be used.

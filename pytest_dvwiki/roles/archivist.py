@@ -122,7 +122,7 @@ class Archivist:
     def _take_over(self, orphan: Orphan) -> None:
         record = pipeline.on_record(orphan.task_id, self._settings)
         if record is None:
-            run = pipeline.run_of(orphan, self._settings, self._services.interest)
+            run = pipeline.killed_run(orphan, self._settings, self._services.interest)
             masked = tuple(map(self._masks.failure, run.failures))
             archived = pipeline.process(replace(run, failures=masked), self._services)
         else:

@@ -54,24 +54,12 @@ def name_in_banner(text: str) -> str | None:
 
 
 def either(expression_of: Callable[[Tool], str], *more: str) -> str:
-    """Join the expressions of all tools and `more` into one expression of alternatives.
-
-    Args:
-        expression_of: Returns the expression of a tool; empty if the tool has none.
-        more: Additional expressions.
-    """
+    """Join the expressions of all tools and `more` into one expression of alternatives."""
     return f"(?:{'|'.join(filter(None, (*more, *map(expression_of, tools())))) or '(?!)'})"
 
 
 def expression(
     expression_of: Callable[[Tool], str], *more: str, form: str = "{}", flags: int = 0
 ) -> Callable[[], re.Pattern[str]]:
-    """Return a function that returns the expression of `either`, compiled at the first call.
-
-    Args:
-        expression_of: Returns the expression of a tool; empty if the tool has none.
-        more: Additional expressions.
-        form: What is around the alternatives, with `{}` in their place.
-        flags: Flags of `re`.
-    """
+    """Return a function that returns the expression of `either`, put into `form` and compiled at the first call."""
     return functools.cache(lambda: re.compile(form.format(either(expression_of, *more)), flags))

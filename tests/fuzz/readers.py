@@ -335,7 +335,7 @@ def journal(data: bytes) -> None:
         path.write_bytes(data)
         os.utime(path, (_LONG_AGO, _LONG_AGO))  # otherwise it counts as a run in progress on another machine
         for orphan in find_orphans(place, except_for="none", note=lambda text: check_message(text, path.parent.name)):
-            run = pipeline.run_of(orphan, settings, _matcher())
+            run = pipeline.killed_run(orphan, settings, _matcher())
             with Services(settings, note=lambda text: check_message(text, folder)) as services:
                 archived = pipeline.process(run, services)
             assert archived.problem is None, archived.problem

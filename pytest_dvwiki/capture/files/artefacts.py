@@ -23,7 +23,7 @@ from msgspec.structs import replace
 
 from pytest_dvwiki import reading, simulators
 from pytest_dvwiki.capture.files.archives import ArchiveError, Budget, is_archive, may_hold, single_name, unpack
-from pytest_dvwiki.capture.files.coverage import is_coverage, may_be_coverage
+from pytest_dvwiki.capture.files.coverage import is_coverage, is_yaml
 from pytest_dvwiki.capture.files.remote import RemoteError, find, is_url, open_url
 from pytest_dvwiki.capture.runners import runner_of
 from pytest_dvwiki.logtext.user_frames import shown_path
@@ -358,13 +358,11 @@ def walk(folder: Path) -> Iterator[Path]:
 def _may_be_one(name: str) -> bool:
     """Return whether a file in a folder or archive may be an artefact, judged by its name."""
     path = PurePosixPath(name)
-    hidden = any(part.startswith(".") for part in path.parts)
-    if hidden:
+    if any(part.startswith(".") for part in path.parts):
         return False
     if path.suffix in _SPOOLS:
         return _RUN_FOLDER.fullmatch(path.parent.name) is not None
-    may_be_data = path.suffix.lower() in _DATA or may_be_coverage(path.name)
-    return may_be_data or may_be_log(path.name)
+    return path.suffix.lower() in _DATA or is_yaml(path.name) or may_be_log(path.name)
 
 
 def may_be_log(name: str) -> bool:
@@ -390,7 +388,7 @@ def _kind(path: Path, *, named: bool) -> Kind | None:
     kind = _kind_of_content(path, head)
     if kind is not None:
         return kind
-    if may_be_coverage(path.name):
+    if is_yaml(path.name):
         # Most YAML files are no reports; if the user named this one, the reader says what is wrong with it.
         return "coverage" if named else None
     if path.suffix.lower() == ".xml":
@@ -408,7 +406,7 @@ def _kind_of_content(path: Path, head: bytes) -> Kind | None:
         return "journal"
     if is_coverage(path.name, head):
         return "coverage"
-    if may_be_coverage(path.name) and all(key.search(head) for key in _RECORD_KEYS):
+    if is_yaml(path.name) and all(key.search(head) for key in _RECORD_KEYS):
         return "records"
     # A log may quote a results file, so the file must also begin with `<`.
     is_xml = head.removeprefix(codecs.BOM_UTF8).lstrip().startswith(b"<")

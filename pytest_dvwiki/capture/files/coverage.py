@@ -25,7 +25,6 @@ if TYPE_CHECKING:
 _BINS_LIMIT = 1_000_000
 _YAML_LIMIT = 64 << 20
 _NAME_LIMIT = 160
-_YAML_SUFFIXES = frozenset({".yaml", ".yml"})
 _XML_HEAD = re.compile(rb"<(?![?!])(?:[\w.-]+:)?(?:UCIS\b|[\w.-]+(?:\s+[\w:.-]+=(?:\"[^\"]*\"|'[^']*'))*?\s+abs_name=)")
 _YAML_HEAD = re.compile(rb"^[ \t]+cover_percentage:", re.MULTILINE)
 _ROOT = "top."
@@ -48,16 +47,12 @@ def is_coverage(name: str, head: bytes) -> bool:
         # Only the first element identifies the format: UCIS by its name, cocotb-coverage by its attribute.
         first = re.search(rb"<[A-Za-z_]", head)
         return first is not None and _XML_HEAD.match(head, first.start()) is not None
-    return _is_yaml(name) and _YAML_HEAD.search(head) is not None
+    return is_yaml(name) and _YAML_HEAD.search(head) is not None
 
 
-def may_be_coverage(name: str) -> bool:
-    """Return whether a file may be a YAML coverage report, judged by its name."""
-    return _is_yaml(name)
-
-
-def _is_yaml(name: str) -> bool:
-    return any(name.lower().endswith(suffix) for suffix in _YAML_SUFFIXES)
+def is_yaml(name: str) -> bool:
+    """Return whether a file has the name of a YAML file, and so may be a coverage report."""
+    return name.lower().endswith((".yaml", ".yml"))
 
 
 def read_coverage(path: Path) -> list[CoverBin]:
@@ -69,7 +64,7 @@ def read_coverage(path: Path) -> list[CoverBin]:
     Raises:
         CoverageError: The file cannot be read, or is not a coverage report.
     """
-    if _is_yaml(path.name):
+    if is_yaml(path.name):
         return list(_yaml_bins(path))
     reader = _ReportReader()
     read_events(path, reader, CoverageError)
@@ -86,19 +81,16 @@ class Coverage(Struct, frozen=True):
 
 
 def read_reports(reports: Iterable[tuple[str, Path]]) -> Coverage:
-    """Read the coverage reports of one run.
+    """Read the coverage reports of one run, given as pairs of displayed name and path.
 
     If cocotb-coverage exported a report in both formats, `cov.xml` and `cov.yml`, only the XML is read.
-
-    Args:
-        reports: Pairs of displayed name and path.
     """
     given = list(reports)
-    in_xml = {path.with_suffix("") for _, path in given if not _is_yaml(path.name)}
+    in_xml = {path.with_suffix("") for _, path in given if not is_yaml(path.name)}
     found: dict[tuple[str, str], CoverBin] = {}
     problems: list[str] = []
     for shown, path in given:
-        if _is_yaml(path.name) and path.with_suffix("") in in_xml:
+        if is_yaml(path.name) and path.with_suffix("") in in_xml:
             continue
         try:
             bins = read_coverage(path)

@@ -112,11 +112,7 @@ class ResultsFile(Struct, frozen=True, kw_only=True):
 
 
 def read_results(path: Path, *, outputs: bool = False) -> ResultsFile:
-    """Read a results file.
-
-    Args:
-        path: The file.
-        outputs: Whether to keep the output of tests (`system-out`), truncated like tracebacks.
+    """Read a results file; with `outputs`, also what the tests printed (`system-out`), truncated like tracebacks.
 
     Raises:
         ResultsError: The file is missing, empty (`EmptyResultsError`), too large, broken, or declares entities.

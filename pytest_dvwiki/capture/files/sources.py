@@ -124,11 +124,7 @@ def _take(path: Path, result: Sources, seen: set[str]) -> None:
 
 
 def read_source(source: Source, progress: Callable[[int], None]) -> Iterator[tuple[str, Iterator[bytes]]]:
-    """Open the logs of a source one after the other.
-
-    Args:
-        source: The file.
-        progress: Called repeatedly with the number of the file's bytes read so far.
+    """Open the logs of a source one after the other; `progress` gets the number of the file's bytes read so far.
 
     Yields:
         The log's name, and an iterator of its bytes; consume it before requesting the next log.

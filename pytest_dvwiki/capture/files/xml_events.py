@@ -50,15 +50,11 @@ class Listener(Protocol):
 
 
 def read_events(path: Path, listener: Listener, error: type[FileError]) -> None:
-    """Read an XML file, and pass its elements to a listener.
-
-    Args:
-        path: The file.
-        listener: Receives the elements; if it raises `UnfitError`, reading ends.
-        error: The subclass of `FileError` to raise.
+    """Read an XML file, and pass its elements to a listener until the listener raises `UnfitError`.
 
     Raises:
-        FileError: The file is missing, too large, broken, of another format, or declares entities.
+        FileError: The file is missing, too large, broken, of another format, or declares entities; `error` is the
+            subclass that is raised.
     """
     parser = expat.ParserCreate()
     parser.buffer_text = True

@@ -23,11 +23,7 @@ PATCH = (*DIFF, "--full-index", "--unified=0", "--src-prefix=a/", "--dst-prefix=
 
 
 class Git:
-    """Cached queries about a repository's history, with one time limit for all of them.
-
-    Args:
-        root: A folder in the repository.
-    """
+    """Cached queries about a repository's history, with one time limit for all of them."""
 
     def __init__(self, root: os.PathLike[str]) -> None:
         self.root = root

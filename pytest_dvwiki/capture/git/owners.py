@@ -32,12 +32,7 @@ class _Section(Struct):
 
 
 class CodeOwners:
-    """The rules of one CODEOWNERS file.
-
-    Args:
-        text: Text of the file.
-        gitlab: Whether GitLab's rules apply; a file with sections implies them.
-    """
+    """The rules of one CODEOWNERS file: GitLab's if `gitlab` or if the file has sections, otherwise GitHub's."""
 
     def __init__(self, text: str, *, gitlab: bool = False) -> None:
         lines = [line.strip() for line in text.splitlines()]

@@ -23,10 +23,6 @@ class Revision:
 
     Caches are rebuilt, because the caches in the working tree may already include the change under examination.
 
-    Args:
-        layout: The project.
-        name: The revision, in any form that git accepts.
-
     Raises:
         RevisionError: git does not know the revision, or the revision has no wiki, records, patterns or waivers.
     """

@@ -45,11 +45,7 @@ def is_revision(*commits: str | None) -> bool:
 
 
 class Revisions:
-    """The order of revisions, and the changes between them.
-
-    Args:
-        log: The list of changes; None if there is none.
-    """
+    """The order of revisions, and the changes between them, as far as they are known from a list of changes."""
 
     def __init__(self, log: Path | None = None) -> None:
         self._log = log

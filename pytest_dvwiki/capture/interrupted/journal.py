@@ -67,11 +67,7 @@ class NoPlaceError(OSError):
 
 
 class Journal:
-    """The journal of one process.
-
-    Args:
-        folder: Folder of the run.
-        process: `main`, or the name of the xdist worker.
+    """The journal of one process: `main`, or the name of an xdist worker.
 
     Raises:
         OSError: The journal cannot be written in the folder.
@@ -159,12 +155,7 @@ def _value(name: str, value: str) -> str:
 
 
 def open_journal(places: Sequence[JournalFolder], task_id: str, process: str = MAIN) -> Journal:
-    """Open a journal in the first folder that can be written to.
-
-    Args:
-        places: Journal folders in order of preference.
-        task_id: Task id of the run.
-        process: `main`, or the name of the xdist worker.
+    """Open the journal of a process in the first folder that can be written to.
 
     Raises:
         NoPlaceError: None of the folders can be written to.

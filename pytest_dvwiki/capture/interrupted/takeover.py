@@ -7,8 +7,6 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from msgspec import Struct
-
 from pytest_dvwiki import reading
 from pytest_dvwiki.capture.processes import tools
 from pytest_dvwiki.capture.processes.ending import FROM_OUTSIDE
@@ -16,15 +14,15 @@ from pytest_dvwiki.capture.simulations.builds import Setup
 from pytest_dvwiki.capture.simulations.simulation import Simulation, SimulationOutcome, collect
 from pytest_dvwiki.capture.simulations.unfinished import cut_off
 from pytest_dvwiki.logtext.logs import LogText
-from pytest_dvwiki.model import Excerpt, Failure, Result, Simulator
+from pytest_dvwiki.model import Excerpt, Failure, Result, Run
+from pytest_dvwiki.runs import utc
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from pytest_dvwiki.capture.interrupted.journal import Begin
     from pytest_dvwiki.capture.interrupted.orphans import Orphan
-    from pytest_dvwiki.capture.simulations.unfinished import UnfinishedTest
-    from pytest_dvwiki.model import Interest, Source
+    from pytest_dvwiki.model import Interest, Simulator, Source
 
 _MOST_BYTES = 1 << 30
 """Maximum number of bytes read from the spools and logs of a run."""
@@ -33,22 +31,11 @@ _MOST_LOGS = 3
 _STREAMS: tuple[Source, ...] = ("stdout", "stderr")
 
 
-class Remains(Struct, frozen=True):
-    """The failures and results of a killed run."""
+def run_of(orphan: Orphan, *, root: Path, interest: Interest) -> Run:
+    """Return a killed run: the failures that it reported, and a failure for each test that was running.
 
-    failures: tuple[Failure, ...]
-    results: tuple[Result, ...]
-    """Results of failed tests, and of tests that a log shows to have ended before the kill."""
-    simulators: tuple[Simulator, ...]
-
-
-def remains_of(orphan: Orphan, *, root: Path, interest: Interest) -> Remains:
-    """Return the failures reported by a killed run, and a failure for each test that was running.
-
-    Args:
-        orphan: The journal of the run.
-        root: Displayed paths are relative to this folder; no log outside it is read.
-        interest: Decides which lines of a long log to keep.
+    The results are those of failed tests, and of tests that a log shows to have ended before the kill. No log outside
+    `root` is read.
     """
     reported = tuple(_reported(orphan))
     failures = list(reported)
@@ -61,7 +48,9 @@ def remains_of(orphan: Orphan, *, root: Path, interest: Interest) -> Remains:
     for begin in orphan.running:
         outcome = _outcome(begin, root, interest, tuple(texts.of(begin)))
         unfinished = next((unfinished for unfinished in orphan.unfinished if unfinished.runner == begin.nodeid), None)
-        for failure in _failures_of_item(outcome.failures or (_cut_short(begin),), unfinished):
+        failed = outcome.failures or (_cut_short(begin),)
+        # Of a native runner, only the failure of its unfinished test counts.
+        for failure in failed if unfinished is None else (cut_off(failed[-1], unfinished),):
             if failure.nodeid not in known:
                 known.add(failure.nodeid)
                 failures.append(failure)
@@ -70,7 +59,15 @@ def remains_of(orphan: Orphan, *, root: Path, interest: Interest) -> Remains:
             results.setdefault(result.nodeid, result)
         if outcome.simulator is not None:
             simulators[outcome.simulator] = None
-    return Remains(tuple(failures), tuple(results.values()), tuple(simulators))
+    return Run(
+        task_id=orphan.task_id,
+        started=utc(orphan.started),
+        finished=utc(orphan.ended),
+        failures=tuple(failures),
+        results=tuple(results.values()),
+        simulators=tuple(simulators),
+        vcs=orphan.vcs,
+    )
 
 
 def _result(failure: Failure) -> Result:
@@ -121,11 +118,6 @@ def _reported(orphan: Orphan) -> Iterator[Failure]:
             yield cut_off(failure, by_runner[failure.nodeid])
         elif failure.nodeid not in runners:
             yield failure
-
-
-def _failures_of_item(failures: tuple[Failure, ...], unfinished: UnfinishedTest | None) -> tuple[Failure, ...]:
-    """Return the failures of an item; for a native runner, only the failure of its unfinished test."""
-    return failures if unfinished is None else (cut_off(failures[-1], unfinished),)
 
 
 def _cut_short(begin: Begin) -> Failure:

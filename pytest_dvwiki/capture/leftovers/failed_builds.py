@@ -23,14 +23,7 @@ _BUILD_DIGITS = 8
 
 
 class FailedBuilds:
-    """Adds the builds that failed in a run.
-
-    Args:
-        run: Receives the builds.
-        parts: Reads parts of logs.
-        names: Names the builds.
-        covered: Folders that have a results file.
-    """
+    """Adds the builds that failed in a run."""
 
     def __init__(self, run: Leftovers, parts: LogParts, names: LogNames, covered: Iterable[str]) -> None:
         self._run = run
@@ -72,12 +65,8 @@ class FailedBuilds:
         """Add the designs that failed to build in one folder, and return whether there are any.
 
         A design is left out if another command built it, because the design may have been repaired before that command.
-        If its commands do not identify a design, the design is left out if another command compiled its files.
-
-        Args:
-            log: The log of the folder.
-            parts: The parts of the log.
-            least: Minimum number of failed builds in the log; with fewer, nothing is added.
+        If its commands do not identify a design, the design is left out if another command compiled its files. If the
+        log has fewer than `least` failed builds, nothing is added.
         """
         built = {result.config[:_BUILD_DIGITS] for result in self._run.results if result.config}
         texts = list(builds_in(_outside_tests(parts)))

@@ -30,12 +30,7 @@ _RESULTS_FILE = re.compile(r"^rm -f (\S+\.xml)[ \t]*$|\bCOCOTB_RESULTS_FILE=(?!\
 
 
 class LogNames:
-    """Names simulations and failed builds after what their logs show.
-
-    Args:
-        root: Displayed paths are relative to this folder.
-        logs: The logs of the run.
-    """
+    """Names simulations and failed builds after what their logs show."""
 
     def __init__(self, root: Path, logs: RunLogs) -> None:
         self._root = root

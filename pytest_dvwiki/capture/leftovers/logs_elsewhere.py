@@ -29,9 +29,6 @@ def with_logs_elsewhere(groups: Sequence[Group]) -> list[Group]:
 
     A log fits a results file if it shows one simulation with the same seed and tests. It is moved only if exactly one
     file fits; otherwise it remains a run of its own.
-
-    Args:
-        groups: The files of each folder.
     """
     joined = list(groups)
     waiting = {number: cases for number, group in enumerate(groups) if (cases := _cases(group))}

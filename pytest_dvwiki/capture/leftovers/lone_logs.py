@@ -62,11 +62,6 @@ class ReadLog(Struct, frozen=True):
 def read_log(log: Artefact, interest: Interest, templates: Sequence[PathTemplate]) -> ReadLog:
     """Read a log that has no results file.
 
-    Args:
-        log: The log.
-        interest: Decides which lines of a long log to keep.
-        templates: Templates for the test and the seed in a log's path.
-
     Raises:
         OSError: The log cannot be read.
     """
@@ -79,17 +74,7 @@ def _with_facts(log: Artefact, parts: list[Regression], templates: Sequence[Path
 
 
 class LoneLogs:
-    """Adds the tests of logs without a results file.
-
-    Args:
-        run: Receives the tests.
-        logs: The logs of the run.
-        parts: Reads parts of logs.
-        builds: Adds the builds that failed.
-        cases: The cases of the run's results files.
-        names: Names simulations and builds.
-        failed_results: Maps the folders of the run's results files to whether cocotb tests in them failed.
-    """
+    """Adds the tests of logs without a results file."""
 
     def __init__(
         self,
@@ -109,6 +94,7 @@ class LoneLogs:
         self._names = names
         self._cases = _by_name(cases)
         self._failed_results = failed_results
+        """Maps the folders of the run's results files to whether cocotb tests in them failed."""
         self.of_benches: list[str] = []
         """Logs that testbenches wrote beside their results files, and whose errors are left out."""
 
@@ -256,10 +242,6 @@ def ended_without_tests(part: Regression, parts: Iterable[Regression]) -> bool:
 
     If another simulation ran them, the modules may have been repaired in between. If make stopped, False is returned:
     the part counts as a failed build.
-
-    Args:
-        part: The part of the log that covers the simulation.
-        parts: All parts of the log.
     """
     if part.blocks or part.finished or part.seed is None or _is_stopped(part):
         return False

@@ -72,13 +72,7 @@ def package_of(cases: Sequence[Case]) -> str | None:
 
 
 def place_of(classname: str, file: str | None, root: Path) -> str:
-    """Return the first part of a node id for a test of another tool: module and classes, else the file or class name.
-
-    Args:
-        classname: Module and classes.
-        file: File of the module, if the results file contains it.
-        root: Root of the project.
-    """
+    """Return the first part of a node id for another tool's test: module and classes, else the file or class name."""
     parts = classname.split(".")
     if not all(parts) or "/" in classname:
         return file or classname

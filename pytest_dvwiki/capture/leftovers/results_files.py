@@ -48,14 +48,8 @@ _ENTRY = Limits(chars=16 * 1024, head=40, tail=60)
 class ResultsFiles:
     """Adds the tests in the results files of a run.
 
-    Args:
-        artefacts: The results files.
-        run: Receives their tests.
-        logs: The logs of the run.
-        parts: Reads parts of logs.
-        archived: Files that are already archived. Files that turn out to be archived along with one of these are added.
-        seen: Files that are on record for an earlier run. A results file among them is skipped if a log shows that a
-            later run did not replace it.
+    `archived` and `seen` are the sets `known` and `seen` of `read_leftovers`. Files that turn out to be archived along
+    with others are added to `archived`.
     """
 
     def __init__(
@@ -101,10 +95,7 @@ class ResultsFiles:
     def add(self, artefact: Artefact, file: ResultsFile | None, own: Sequence[Artefact]) -> None:
         """Add the tests of a results file, unless it is archived.
 
-        Args:
-            artefact: The results file.
-            file: The content of the results file; None if the file is empty.
-            own: The logs of this file alone.
+        `file` is its content, None if it is empty; `own` are the logs of this file alone.
         """
         run = self._run
         # The file of a tool other than cocotb is complete, and a log beside it is from another tool.

@@ -112,11 +112,7 @@ class RunLogs:
         """Return the results file that a log would have if the two are named alike.
 
         The result is None unless another simulation of the run has a log with the same extension, and a results file
-        named like that log.
-
-        Args:
-            log: The log.
-            in_its_folder: Whether only simulations with files in the log's folder count.
+        named like that log. With `in_its_folder`, only simulations with files in the log's folder count.
         """
         end = self._alike.get((log.folder, _end(log))) or (
             None if in_its_folder else self._alike.get((None, _end(log)))

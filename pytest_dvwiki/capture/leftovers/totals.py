@@ -41,13 +41,7 @@ class Leftovers(Struct):
     """Names given to simulations and tests."""
 
     def add(self, outcome: SimulationOutcome, failures: Sequence[Failure], artefact: Artefact) -> None:
-        """Add a simulation.
-
-        Args:
-            outcome: The simulation.
-            failures: The failures of the simulation to add.
-            artefact: The results file or log of the simulation.
-        """
+        """Add a simulation and some of its failures; `artefact` is its results file or log."""
         self.failures += failures
         self.results += outcome.results
         named = {result.nodeid for result in outcome.results}

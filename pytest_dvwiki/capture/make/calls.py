@@ -22,11 +22,7 @@ if TYPE_CHECKING:
 
 
 class MakeCalls:
-    """The calls of make in the artefacts of one run.
-
-    Args:
-        root: Root of the project; it is searched for Makefiles.
-    """
+    """The calls of make in the artefacts of one run."""
 
     def __init__(self, root: Path) -> None:
         self._root = root
@@ -45,12 +41,6 @@ class MakeCalls:
         """Return the Makefile that ran a simulation; None if the artefacts do not show it.
 
         FuseSoC's Makefile only builds, so it is ignored.
-
-        Args:
-            artefact: The results file or log of the simulation.
-            logs: The logs of the simulation.
-            part: The part of the log that covers the simulation, if only this part was read.
-            cases: The simulation's tests in the results file.
         """
         if not artefact.lasting or fusesoc.run_in(artefact.path.parent) is not None:
             return None
@@ -74,13 +64,7 @@ class MakeCalls:
         )
 
     def call(self, logs: Sequence[Artefact], makefile: Path | None, modules: frozenset[str]) -> Call | None:
-        """Return the call of make that reruns a simulation; None if it is unknown.
-
-        Args:
-            logs: The logs of the simulation, which may also hold other simulations.
-            makefile: The Makefile of the simulation; None if unknown.
-            modules: Names of the simulation's test modules, empty if unknown.
-        """
+        """Return the call of make that reruns a simulation; None if it is unknown."""
         if makefile is None:
             return None
         key = makefile, modules, *(log.path for log in logs)  # each log shows the values of its own run

@@ -38,10 +38,8 @@ _START = 1 << 18
 def builds_in(lines: Iterable[str | None]) -> Iterator[str]:
     """Yield the sections of a log that end where make stopped.
 
-    If make stops only because a make that it called has stopped, no section ends: that build has ended already.
-
-    Args:
-        lines: The lines of the log; None ends a section without a failure.
+    If make stops only because a make that it called has stopped, no section ends: that build has ended already. None
+    among the lines ends a section without a failure.
     """
     stretch: list[str] = []
     stopped_at = 0
@@ -66,9 +64,7 @@ def sources_in(command: str) -> frozenset[str]:
 def lacking_sources(text: str, folder: Path) -> tuple[str, ...]:
     """Return the HDL files that make asked for and found no rule for, as absolute paths.
 
-    Args:
-        text: The log of the build.
-        folder: The folder of the Makefile.
+    The paths in the log are relative to the Makefile's folder.
     """
     found = (path for target in _LACKS.findall(text) for path in _SOURCE.findall(target) if path == target)
     return tuple(dict.fromkeys(os.path.normpath(folder / path) for path in found))
@@ -77,9 +73,7 @@ def lacking_sources(text: str, folder: Path) -> tuple[str, ...]:
 def failed_sources(text: str, commands: Sequence[str]) -> frozenset[str]:
     """Return the names of the HDL files of a build that failed; empty if they are unknown.
 
-    Args:
-        text: The log of the build, up to the line where make stopped.
-        commands: The commands of tools in the log.
+    The log of the build ends where make stopped.
     """
     lacking = sources_in(" ".join(_LACKS.findall(text)))
     return lacking or (sources_in(commands[-1]) if commands else frozenset())

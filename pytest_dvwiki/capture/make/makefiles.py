@@ -207,10 +207,6 @@ def _own_rule(text: str, modules: Collection[str]) -> tuple[str, frozenset[str]]
     The recipe calls the simulator itself and sets the modules. If the Makefile does not mention the top, the top need
     not be set either, because the simulator's command contains it.
 
-    Args:
-        text: Text of the Makefile.
-        modules: Names of the test modules of a simulation.
-
     Returns:
         An empty target if no rule, or several, set these modules, or if cocotb's Makefile calls the simulator.
     """
@@ -228,13 +224,7 @@ def _own_rule(text: str, modules: Collection[str]) -> tuple[str, frozenset[str]]
 
 
 def _goals(called: Sequence[str], target: str, text: str) -> list[str]:
-    """Return the targets that a call of make built: those named in the call and `target`, or else the default.
-
-    Args:
-        called: The arguments of the call, as far as they are known.
-        target: The target that runs the test modules; empty if unknown.
-        text: Text of the Makefile.
-    """
+    """Return the targets that a call of make built: those named in the call and `target`, or else the default."""
     options = [number for number, word in enumerate(called) if word in {"-f", "--file"}]
     named = [word for number, word in enumerate(called) if "=" not in word and not {number, number - 1} & {*options}]
     if target or named:
@@ -246,12 +236,7 @@ def _goals(called: Sequence[str], target: str, text: str) -> list[str]:
 
 
 def named_makefile(words: Sequence[str], folder: Path) -> Path | None:
-    """Return the Makefile given by `-f` in a call of make; None if there is none, or it does not exist.
-
-    Args:
-        words: The words of the call.
-        folder: Working directory of make.
-    """
+    """Return the Makefile given by `-f` in a call of make in a folder; None if there is none, or it does not exist."""
     pairs = itertools.pairwise(words)
     path = next((folder / name for option, name in pairs if option in {"-f", "--file"}), None)
     return path if path is not None and path.is_file() else None
@@ -263,12 +248,6 @@ def _started_in(folder: Path, text: str, log: str, top: Path) -> Path | None:
     The directory matters if the Makefile reads `$(PWD)`, because `make -C` does not change that variable. The log shows
     the directory in paths that the Makefile builds from `$(PWD)`. If the log has no such paths, the directory is the
     folder that contains the Makefile's files below `$(PWD)`.
-
-    Args:
-        folder: Folder of the Makefile.
-        text: Text of the Makefile.
-        log: Log of the run.
-        top: The topmost folder to consider.
     """
     if "PWD" not in REFERENCE.findall(text):
         return folder
@@ -314,9 +293,7 @@ def _has_others(log: str, modules: Collection[str]) -> bool:
 def _part_with(log: str, modules: Collection[str]) -> str:
     """Return the part of a log about the given test modules; the whole log if it shows no other modules.
 
-    Args:
-        log: The log.
-        modules: Names of the modules; if they are unknown and the log shows different modules, the part is empty.
+    If no modules are given and the log shows different ones, the part is empty.
     """
     shown = _modules_in(log)
     if not (_has_others(log, modules) if modules else any(shown[0].isdisjoint(each) for each in shown)):
@@ -330,12 +307,6 @@ def _called(log: str, folder: Path, text: str, modules: Collection[str]) -> tupl
 
     A Makefile can call itself to select a design: `ram: ; $(MAKE) TOPLEVEL=ram SOURCES=ram.sv`. The log of a whole
     regression also shows the values of other folders.
-
-    Args:
-        log: Log of the run.
-        folder: Folder of the Makefile.
-        text: Text of the Makefile; used if the log does not show the arguments.
-        modules: Names of the test modules that the call ran, if known.
 
     Returns:
         The arguments (none if unknown), and the log of that call alone (the whole log if unknown).
@@ -501,11 +472,8 @@ def _solved(
 def assignments(text: str, targets: Collection[str] = ()) -> list[tuple[str, str, str]]:
     """Return the name, operator and value of each assignment of a Makefile; the value of a `define` is left empty.
 
-    A variable that a recipe sets for its command (`SIM=icarus vvp …`) is not an assignment.
-
-    Args:
-        text: Text of the Makefile.
-        targets: The targets whose target-specific assignments (`sim: SIM = icarus`) are included.
+    Target-specific assignments (`sim: SIM = icarus`) are included for the given targets. A variable that a recipe sets
+    for its command (`SIM=icarus vvp …`) is not an assignment.
     """
     return [each for each in statements(text, targets) if each[1]]
 

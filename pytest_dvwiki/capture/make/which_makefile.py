@@ -61,11 +61,7 @@ class MakeRun(Struct, frozen=True, dict=True):
 
 
 class Makefiles:
-    """The Makefiles of a project.
-
-    Args:
-        root: Root of the project; Makefiles outside it are left out.
-    """
+    """The Makefiles of a project; Makefiles outside `root` are left out."""
 
     def __init__(self, root: Path) -> None:
         self._root = root

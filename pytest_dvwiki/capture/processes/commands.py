@@ -57,9 +57,7 @@ class SimpleCommand(Struct, frozen=True, kw_only=True):
 def commands(words: Sequence[str], folder: str) -> list[SimpleCommand]:
     """Return the commands that a command line runs, in order; the line itself if it runs no other command.
 
-    Args:
-        words: The command line.
-        folder: Working directory of the command line, as an absolute path.
+    `folder` is the working directory of the command line, as an absolute path.
     """
     given = SimpleCommand(words=tuple(words), folder=folder)
     return list(_unwrapped(given))[:_LIMIT] or [given]

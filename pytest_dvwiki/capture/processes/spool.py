@@ -103,7 +103,8 @@ class Spool:
     def __init__(self, base: Path, *, live: bool) -> None:
         self.paths = (base.with_name(f"{base.name}.out"), base.with_name(f"{base.name}.err"))
         self._streams = (_Redirected(1, self.paths[0]), _Redirected(2, self.paths[1]))
-        self._attached = False
+        self.attached = False
+        """Whether the descriptors are redirected to the files."""
         self._lock = threading.Lock()
         self._closed = threading.Event()
         self._thread: threading.Thread | None = None
@@ -115,28 +116,23 @@ class Spool:
         while not self._closed.wait(_PERIOD):
             self.forward()
 
-    @property
-    def attached(self) -> bool:
-        """Return whether the descriptors are redirected to the files."""
-        return self._attached
-
     def attach(self) -> None:
         """Redirect the descriptors to the files."""
-        if not self._attached:
+        if not self.attached:
             _flush()
             with self._lock:
                 for stream in self._streams:
                     stream.attach()
-            self._attached = True
+            self.attached = True
 
     def detach(self) -> None:
         """Restore the descriptors and forward the remaining data."""
-        if self._attached:
+        if self.attached:
             _flush()
             with self._lock:
                 for stream in self._streams:
                     stream.detach()
-            self._attached = False
+            self.attached = False
 
     def forward(self) -> None:
         """Forward the data since the last call, including those of a child that outlived its test."""

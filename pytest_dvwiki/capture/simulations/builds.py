@@ -106,11 +106,7 @@ NOTHING_KNOWN = _hash(set())[:8]
 
 
 class Builds:
-    """The last builds, in memory and on disk.
-
-    Args:
-        folder: Folder with a file for each build; None keeps the builds in memory only.
-    """
+    """The last builds, in memory and, if there is a folder for them, on disk: a file for each build."""
 
     def __init__(self, folder: Path | None) -> None:
         self._folder = folder
@@ -194,11 +190,7 @@ def stamp_of(artefact: str | None) -> tuple[int, int] | None:
 
 
 class Watch:
-    """Follows the calls of tools in order, and matches each run with its build.
-
-    Args:
-        builds: Known builds; new builds are added.
-    """
+    """Follows the calls of tools in order, and matches each run with its build. New builds are added to `builds`."""
 
     def __init__(self, builds: Builds) -> None:
         self._builds = builds

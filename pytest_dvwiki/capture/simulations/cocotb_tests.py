@@ -96,14 +96,7 @@ class CocotbTest(Struct, frozen=True, kw_only=True):
 def join_tests(
     cases: Sequence[Case] | None, blocks: Sequence[LoggedTest], *, modules: Collection[str], root: Path
 ) -> list[CocotbTest]:
-    """Return the tests of a simulation.
-
-    Args:
-        cases: The tests of the results file; None without a results file, so that the log decides.
-        blocks: The tests of the log.
-        modules: The test modules, if known.
-        root: Displayed paths are relative to this folder.
-    """
+    """Return the tests of a simulation; without a results file (`cases` is None), the log decides."""
     pairs = list(_matched(cases, blocks)) if cases is not None else [(None, block) for block in blocks]
     several = len(set(modules) or {_module(*pair) for pair in pairs} - {""}) > 1
     taken: set[str] = set()

@@ -121,20 +121,8 @@ class _Remainder(ast.NodeTransformer):
             node.annotation = ast.Name("type")
         return self.generic_visit(node)
 
-    def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:
-        return self._function(node)
-
-    def visit_AsyncFunctionDef(self, node: ast.AsyncFunctionDef) -> ast.AST:
-        return self._function(node)
-
     def visit_ClassDef(self, node: ast.ClassDef) -> ast.AST:
         node.name = self._called(node.name)
-        return self._unseeded(node)
-
-    def visit_Lambda(self, node: ast.Lambda) -> ast.AST:
-        return self._unseeded(node)
-
-    def visit_GeneratorExp(self, node: ast.GeneratorExp) -> ast.AST:
         return self._unseeded(node)
 
     def _function(self, node: ast.FunctionDef | ast.AsyncFunctionDef) -> ast.AST:
@@ -162,6 +150,9 @@ class _Remainder(ast.NodeTransformer):
         self.generic_visit(node)
         self._seeded = before
         return node
+
+    visit_FunctionDef = visit_AsyncFunctionDef = _function  # noqa: N815  # names of `ast`
+    visit_Lambda = visit_GeneratorExp = _unseeded  # noqa: N815  # likewise
 
     def _called(self, name: str) -> str:
         return "own" if name in self._own else name

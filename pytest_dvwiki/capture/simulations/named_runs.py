@@ -86,10 +86,7 @@ class PathTemplate(Struct, frozen=True):
 def named_run(log: LogText, shown: str, templates: Iterable[PathTemplate] = ()) -> NamedRun | None:
     """Return what a log and its path say about the run; None unless they show exactly one test.
 
-    Args:
-        log: The log.
-        shown: The log's path as displayed, without the date of its run.
-        templates: Templates of the project; the first that matches gives the test and the seed.
+    The first template that matches the path (as displayed, without the date of the run) gives the test and the seed.
 
     Raises:
         OSError: The log cannot be read.
@@ -107,13 +104,7 @@ def named_run(log: LogText, shown: str, templates: Iterable[PathTemplate] = ()) 
 
 
 def command_of(run: NamedRun, folder: Path, root: Path) -> Command | None:
-    """Return the command that repeats a run in the folder of its log; None if it cannot be run there.
-
-    Args:
-        run: The run.
-        folder: Folder of the log.
-        root: The workspace root.
-    """
+    """Return the command that repeats a run in the folder of its log; None if it cannot be run there."""
     top, in_repository = workspace(root)
     if not run.words or not folder.is_relative_to(top):
         return None

@@ -72,11 +72,9 @@ NO_ERRORS = ErrorLines()
 
 
 class ErrorCounter:
-    """Counts the error lines of a log that is fed in parts.
+    """Counts the error lines of a log that is fed in parts, and keeps the first ones, up to `room` characters.
 
-    Args:
-        interest: Decides what is benign; if None, every error line is counted.
-        room: Maximum number of characters to keep.
+    Without `interest`, benign lines are counted, too.
     """
 
     def __init__(self, interest: Interest | None, room: int = ROOM) -> None:
@@ -90,12 +88,7 @@ class ErrorCounter:
         self._masked: dict[str, None] = {}
 
     def feed(self, first: int, text: str) -> None:
-        """Process the next lines.
-
-        Args:
-            first: Number of the first line.
-            text: Whole lines, each with a line feed at its end.
-        """
+        """Process the next whole lines, given the number of the first."""
         number, counted, done = first, 0, 0
         for start, _ in lines_with(text, _literals()):
             if self._count >= MOST:
@@ -146,12 +139,7 @@ class ErrorCounter:
 
 
 def error_lines(text: LogText, interest: Interest) -> ErrorLines:
-    """Return the error lines of a whole log.
-
-    Args:
-        text: The log.
-        interest: Decides what is benign; asked only if a line may be an error.
-    """
+    """Return the error lines of a whole log; `interest` is asked only about lines that may be errors."""
     counter = ErrorCounter(interest)
     for chunk in LogStream(text):
         counter.feed(chunk.first, chunk.text)

@@ -128,14 +128,7 @@ class Call(Struct, frozen=True, kw_only=True):
         options: Sequence[str] = (),
         modules: Iterable[str] = (),
     ) -> Command:
-        """Return the command that runs one pytest item, or `make`.
-
-        Args:
-            nodeid: The item.
-            variables: Additional variables.
-            options: Additional options.
-            modules: Names of the item's test modules.
-        """
+        """Return the command that runs one pytest item, or `make`."""
         from pytest_dvwiki.model import Command  # noqa: PLC0415  # a run without failures does not need it
 
         # The path comes first: an option with several values would take it as one of them.
@@ -284,9 +277,7 @@ def pytest_call(
 def options_of(words: Sequence[str], items: Sequence[str] = ()) -> list[str]:
     """Return the options of a pytest command line that may affect a test's outcome.
 
-    Args:
-        words: The command line.
-        items: The words of the command line that select tests.
+    `items` are its words that select tests.
     """
     kept: list[str] = []
     left = list(items)
@@ -308,14 +299,11 @@ def options_of(words: Sequence[str], items: Sequence[str] = ()) -> list[str]:
 
 
 def with_places(variables: Mapping[str, str], top: Path, here: Path) -> dict[str, str]:
-    """Return variables with paths below a folder rewritten to start with `$PWD`, to be valid in any checkout.
+    """Return variables with paths below `top` rewritten to start with `$PWD`, to be valid in any checkout.
 
-    Parts of PYTHONPATH outside that folder are left out, because they differ from machine to machine.
+    `$PWD` is `here`, the working directory of the command.
 
-    Args:
-        variables: Variables by name.
-        top: The folder.
-        here: Working directory of the command.
+    Parts of PYTHONPATH outside `top` are left out, because they differ from machine to machine.
     """
     found = {}
     for name, value in variables.items():

@@ -127,10 +127,7 @@ def collect(sim: Simulation) -> SimulationOutcome:
 
     Memory does not grow with the size of the log. A log or results file that cannot be read is treated as missing.
     """
-    return _outcome(SimulationRun(sim))
-
-
-def _outcome(run: SimulationRun) -> SimulationOutcome:
+    run = SimulationRun(sim)
     failures = [failure_of(run, test) for test in run.tests if test.failed]
     if build_failed(run):
         failures.append(build_failure(run))
@@ -178,8 +175,8 @@ def _result_of(
 def _errors(run: SimulationRun) -> dict[str, ErrorLines]:
     """Return the error lines of each passed test that logged any, by the name of the test.
 
-    Error lines outside all tests, such as those at time 0 or from a final block, are added to the last passed test.
-    If there is no test, the key is an empty string.
+    Error lines outside all tests, such as those at time 0 or from a final block, are added to the last passed test. If
+    there is no test, the key is an empty string.
     """
     outside = next((one.errors for one in (run.main, *run.sides) if one.errors.count), NO_ERRORS)
     passed = [test for test in run.tests if test.outcome == "passed"]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import os
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any
 
 from pytest_dvwiki.capture.files.results import Case, ResultsError, read_results
 from pytest_dvwiki.capture.make.folders import STOPPED
@@ -15,7 +15,7 @@ from pytest_dvwiki.capture.simulations.cocotb_tests import CocotbTest, is_silent
 from pytest_dvwiki.capture.simulations.regression import Regression, read_regressions, simulator_name
 from pytest_dvwiki.logtext.excerpts import ExcerptBuilder, Limits
 from pytest_dvwiki.logtext.user_frames import shown_path
-from pytest_dvwiki.model import Excerpt, Failure, Frame, LogReference, Simulator
+from pytest_dvwiki.model import Excerpt, Failure, LogReference, Simulator
 from pytest_dvwiki.records.command import workspace
 from pytest_dvwiki.redact import clean, redact
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from pytest_dvwiki.capture.simulations.builds import Setup
     from pytest_dvwiki.capture.simulations.regression import NumberedLines
     from pytest_dvwiki.capture.simulations.simulation import Simulation
-    from pytest_dvwiki.model import Command, Interest, Phase, Source
+    from pytest_dvwiki.model import Command, Interest, Source
 
 _CLOCK_TOLERANCE = 1.0
 """Maximum number of seconds that a file system's clock may lag behind."""
@@ -118,48 +118,32 @@ class SimulationRun:
     def failure(
         self,
         *,
-        nodeid: str,
         message: str,
         excerpts: Sequence[Excerpt],
-        seed: str | None,
-        duration_s: float,
         command: Command | None,
         unreproducible: str = "",
-        phase: Phase = "call",
-        outcome: Literal["failed", "error"] = "failed",
-        exception: str | None = None,
-        frame: Frame | None = None,
-        sim_time: str | None = None,
-        started: bool = True,
         seeded: bool = False,
         in_simulator: bool = True,
         line: int | None = None,
+        **parts: Any,
     ) -> Failure:
-        """Return a failure with the parts that all failures of the simulation share."""
+        """Return a failure with the parts that all failures of the simulation share; `parts` are its other fields."""
         if self.sim.call is not None:
             unreproducible = unreproducible or self.sim.call.unknown
         return Failure(
-            nodeid=nodeid,
-            phase=phase,
-            outcome=outcome,
-            exception=exception,
             message=redact(message)[:_MESSAGE_LIMIT],
-            frame=frame,
             excerpts=tuple(excerpts),
             in_simulator=in_simulator,
-            started=started,
-            seed=seed,
             seeded=seeded,
             directed=seeded and self.directed,
-            sim_time=sim_time,
             simulator=self.simulator.name if self.simulator is not None else None,
             log=self._reference(self.main, line),
-            duration_s=duration_s,
             config=self.setup.config,
             reads=self.reads,
             unseeded=self.unseeded if seeded else "",
             command=None if unreproducible else command,
             unreproducible=unreproducible,
+            **parts,
         )
 
     def sentence(self, test: str | None, time: str | None, *, finished: bool) -> str | None:

@@ -47,12 +47,7 @@ class UnfinishedTest(Struct, frozen=True):
 
 
 def cut_off(failure: Failure, unfinished: UnfinishedTest) -> Failure:
-    """Return the failure of a test that was running when the simulation ended.
-
-    Args:
-        failure: The failure of the whole simulation.
-        unfinished: The test that was running.
-    """
+    """Return the failure of a test that was running when the simulation ended, given the failure of the simulation."""
     excerpts = tuple(one for excerpt in failure.excerpts if (one := _excerpt_of_test(excerpt, unfinished)).lines)
     if timeout := timeout_in(failure.message):
         # pytest-timeout names the runner, but the test hung.

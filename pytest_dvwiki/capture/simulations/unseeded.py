@@ -30,12 +30,8 @@ _NO_DRAW = frozenset({"Generator", "BitGenerator", "get_state", "get_bit_generat
 def draws_unseeded(files: Iterable[str], top: Path) -> str:
     """Return the first file that draws random numbers without cocotb's seed; empty if no file does.
 
-    The file uses numpy without a seed, or `random` with a seed from another environment variable. Most runners set this
-    variable to a new value for each run.
-
-    Args:
-        files: The files that a simulation read, relative to the top of the repository.
-        top: The top of the repository.
+    Paths are relative to `top`. The file uses numpy without a seed, or `random` with a seed from another environment
+    variable. Most runners set this variable to a new value for each run.
     """
     shared = ""
     is_set = False

@@ -16,7 +16,7 @@ from msgspec.structs import replace
 from pytest_dvwiki.capture.interrupted.journal import Begin, Journal, open_journal
 from pytest_dvwiki.capture.interrupted.orphans import Orphan, find_orphans
 from pytest_dvwiki.capture.interrupted.places import JournalFolder, places_of
-from pytest_dvwiki.capture.interrupted.takeover import remains_of
+from pytest_dvwiki.capture.interrupted.takeover import run_of
 from pytest_dvwiki.model import Excerpt, Failure, Vcs
 from pytest_dvwiki.reading import UnreadableError
 from pytest_dvwiki.settings import Layout
@@ -325,7 +325,7 @@ def test_a_test_that_was_killed_has_simulator_and_configuration(tmp_path: Path) 
     )
     journal.close()
     (orphan,) = left_in(tmp_path)
-    remains = remains_of(orphan, root=tmp_path, interest=Nothing())
+    remains = run_of(orphan, root=tmp_path, interest=Nothing())
     (failure,), (result,) = remains.failures, remains.results
     assert failure.nodeid == "test_t.py::test_t::slow"
     assert (failure.simulator, failure.config) == ("verilator", "40112aee0000")

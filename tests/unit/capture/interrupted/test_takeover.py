@@ -10,7 +10,7 @@ import pytest
 from pytest_dvwiki.capture.interrupted.journal import Begin, Journal
 from pytest_dvwiki.capture.interrupted.orphans import find_orphans
 from pytest_dvwiki.capture.interrupted.places import JournalFolder
-from pytest_dvwiki.capture.interrupted.takeover import remains_of
+from pytest_dvwiki.capture.interrupted.takeover import run_of
 from pytest_dvwiki.model import Failure
 
 if TYPE_CHECKING:
@@ -54,7 +54,7 @@ def _told(root: Path, *, spool: tuple[str, ...] = (), opened: tuple[str, ...] = 
     journal.close()
     place = JournalFolder(folder.parent, is_inside=True)
     (orphan,) = find_orphans(place, except_for="", note=pytest.fail)
-    (failure,) = remains_of(orphan, root=root, interest=Nothing()).failures
+    (failure,) = run_of(orphan, root=root, interest=Nothing()).failures
     return failure.nodeid
 
 
@@ -169,6 +169,6 @@ def test_every_failure_of_a_test_is_kept_and_its_worst_outcome_counts(root: Path
     journal.failure(Failure(nodeid="t.py::t", message="in a subtest"))
     journal.close()
     (orphan,) = find_orphans(JournalFolder(root, is_inside=True), except_for="", note=pytest.fail)
-    remains = remains_of(orphan, root=root, interest=Nothing())
+    remains = run_of(orphan, root=root, interest=Nothing())
     assert [failure.message for failure in remains.failures] == ["in the call", "in the teardown", "in a subtest"]
     assert [(result.nodeid, result.outcome) for result in remains.results] == [("t.py::t", "error")]
