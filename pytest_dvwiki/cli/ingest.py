@@ -199,13 +199,14 @@ class _Ingest:
         found = find_artefacts(self._args.paths, root=root, scratch=self._scratch / "paths")
         for problem in (*logs.problems, *found.problems):
             self._complain(problem)
-        given = {log.path: log for log in logs.artefacts}
-        artefacts = [artefact for artefact in found.artefacts if artefact.path not in given]
+        paths = {log.path for log in logs.artefacts}
+        artefacts = [artefact for artefact in found.artefacts if artefact.path not in paths]
+        given: Sequence[Artefact] = logs.artefacts
         if not any(artefact.kind == "results" for artefact in artefacts):
             # The run never wrote a results file; its log says why.
-            artefacts += given.values()
-            given.clear()
-        groups = with_logs_elsewhere(list(groups_of(artefacts, self._args.task)))
+            artefacts += given
+            given = ()
+        groups, given = with_logs_elsewhere(groups_of(artefacts, self._args.task), given)
         self._several = len(groups) > 1
         for number, group in enumerate(groups, start=1):
             _progress(f"{number} of {len(groups)}: {group.name}")
@@ -219,7 +220,7 @@ class _Ingest:
                 case "report":
                     self._take_report(group)
                 case _:
-                    self._ingest_run(group, (*given.values(), *group.logs))
+                    self._ingest_run(group, (*given, *group.logs))
         if self._several:
             _say(
                 f"{count(self._outcomes.total(), 'run')}: {_counted(self._outcomes)}; "

@@ -1,4 +1,4 @@
-"""Logs that are not in the folder of their run's results file."""
+"""Logs that are not in the folder of their run's results files."""
 
 from __future__ import annotations
 
@@ -8,68 +8,126 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from pytest_dvwiki import reading
+from pytest_dvwiki.capture.files.groups import Group
 from pytest_dvwiki.capture.files.results import ResultsError, read_results
 from pytest_dvwiki.capture.leftovers.lone_logs import is_same
 from pytest_dvwiki.capture.leftovers.names import without_module
+from pytest_dvwiki.capture.leftovers.run_logs import text_of
+from pytest_dvwiki.capture.simulations.regression import read_regressions
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     from pytest_dvwiki.capture.files.artefacts import Artefact
-    from pytest_dvwiki.capture.files.groups import Group
     from pytest_dvwiki.capture.files.results import Case
+    from pytest_dvwiki.capture.simulations.regression import Regression
 
 _SEED = re.compile(r"Seeding Python random module with (?:supplied seed )?(\d+)$", re.MULTILINE)
-_RUNNING = re.compile(r"\brunning (\S+) \(\d+/\d+\)$", re.MULTILINE)
 _HEAD = 1 << 18
 
 
-def with_logs_elsewhere(groups: Sequence[Group]) -> list[Group]:
-    """Move each log in a folder without results to the run of the results file that it fits, and return the runs.
+def with_logs_elsewhere(groups: Iterable[Group], given: Iterable[Artefact] = ()) -> tuple[list[Group], list[Artefact]]:
+    """Move each log in a folder without results to the results files that it fits.
 
-    A log fits a results file if it shows one simulation with the same seed and tests. It is moved only if exactly one
-    file fits; otherwise it remains a run of its own.
+    A log fits a results file if it shows a simulation with the same seed and tests. If a log fits the results files of
+    several folders, as the log of a Makefile that calls make in each of them, these folders are one run. A log is not
+    moved if a simulation in it fits the files of several folders, or if it also shows earlier runs of the same tests.
+
+    Args:
+        groups: The files of each run: one run per folder, or a single run if a task is given.
+        given: Logs for any results files, from any folder.
+
+    Returns:
+        The runs, and the given logs that fit no results file.
     """
-    joined = list(groups)
-    waiting = {number: cases for number, group in enumerate(groups) if (cases := _cases(group))}
-    if not waiting:
-        return joined
-    for number, group in enumerate(groups):
-        if any(artefact.kind != "log" for artefact in group.artefacts):
-            continue
-        left = []
-        for log in group.artefacts:
-            fitting = [each for each, cases in waiting.items() if _fits(log, cases)]
-            if len(fitting) == 1:
-                target = joined[fitting[0]]
-                joined[fitting[0]] = replace(target, logs=(*target.logs, log))
-            else:
-                left.append(log)
-        joined[number] = replace(group, artefacts=tuple(left))
-    return [group for group in joined if group.artefacts]
+    runs = [_Run(group) for group in groups]
+    files = [artefact for run in runs for artefact in run.group.artefacts]
+    with_results = {artefact.folder for artefact in files if artefact.kind == "results"}
+    others = [log for log in given if not _move(log, runs)]
+    for log in files:
+        if log.kind == "log" and log.folder not in with_results:
+            _move(log, runs)
+    return [run.group for run in runs if run.group.artefacts], others
 
 
-def _cases(group: Group) -> Sequence[Case]:
-    """Return the tests of a folder whose only file is a results file; none if any test has no seed.
+def _move(log: Artefact, runs: Sequence[_Run]) -> bool:
+    """Move a log to the run that it belongs to, and return whether there is one."""
+    fitting = _fitting(log, runs)
+    if not fitting:
+        return False
+    for run in runs:
+        run.remove(log)
+    fitting[0].join(fitting[1:], log)
+    return True
 
-    Files of other runners are left out.
-    """
-    if [artefact.kind for artefact in group.artefacts] != ["results"] or group.artefacts[0].runner is not None:
-        return ()
+
+class _Run:
+    """A run, which takes logs and the files of other runs."""
+
+    def __init__(self, group: Group) -> None:
+        self.group = group
+        results = [each for each in group.artefacts if each.kind == "results" and each.runner is None]
+        self.folders = {str(each.path.parent) for each in results}
+        cases = [case for each in results for case in _cases(each)]
+        self.cases = cases if all(case.seed is not None for case in cases) else []
+
+    @property
+    def seeds(self) -> set[str | None]:
+        return {case.seed for case in self.cases}
+
+    def fits(self, part: Regression) -> bool:
+        """Return whether all tests in a part of a log are among the tests of this run."""
+        return bool(part.blocks) and all(
+            any(without_module(block.name) == case.name and is_same(block.name, part.seed, case) for case in self.cases)
+            for block in part.blocks
+        )
+
+    def has_folder_of(self, part: Regression) -> bool:
+        """Return whether a part of a log shows commands in a folder with results of this run."""
+        return not self.folders.isdisjoint(part.folders)
+
+    def remove(self, log: Artefact) -> None:
+        """Remove a log from the files of this run."""
+        self.group = replace(self.group, artefacts=tuple(each for each in self.group.artefacts if each is not log))
+
+    def join(self, others: Sequence[_Run], log: Artefact) -> None:
+        """Take a log that belongs to this run, and all files of other runs that it belongs to as well."""
+        runs = (self, *others)
+        self.group = Group(
+            log.shown if others else self.group.name,
+            tuple(artefact for run in runs for artefact in run.group.artefacts),
+            (*(each for run in runs for each in run.group.logs), log),
+        )
+        self.cases = [case for run in runs for case in run.cases]
+        self.folders = {folder for run in runs for folder in run.folders}
+        for run in others:
+            run.group, run.cases = replace(run.group, artefacts=()), []
+
+
+def _cases(results: Artefact) -> Sequence[Case]:
     try:
-        cases = read_results(group.artefacts[0].path).cases
+        return read_results(results.path).cases
     except ResultsError:
         return ()
-    return cases if all(case.seed is not None for case in cases) else ()
 
 
-def _fits(log: Artefact, cases: Sequence[Case]) -> bool:
-    head = reading.start_of(log.path, _HEAD)
-    seeds, names = _SEED.findall(head), _RUNNING.findall(head)
-    return (
-        len(seeds) == 1
-        and bool(names)
-        and all(
-            any(without_module(name) == case.name and is_same(name, seeds[0], case) for case in cases) for name in names
-        )
-    )
+def _fitting(log: Artefact, runs: Sequence[_Run]) -> list[_Run]:
+    """Return the runs that a log belongs to, in order; none if that is not certain."""
+    seeds = {seed for run in runs for seed in run.seeds}
+    if seeds.isdisjoint(_SEED.findall(reading.start_of(log.path, _HEAD))):
+        return []
+    try:
+        parts = read_regressions(text_of(log))
+    except OSError:
+        return []
+    fitting: list[_Run] = []
+    for part in parts:
+        of_part = [run for run in runs if run.fits(part)]
+        if len(of_part) > 1:
+            of_part = [run for run in of_part if run.has_folder_of(part)]
+            if len(of_part) != 1:
+                return []
+        if not of_part and part.repeats(parts):
+            return []
+        fitting += of_part
+    return [run for run in runs if run in fitting]

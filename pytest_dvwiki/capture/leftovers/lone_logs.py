@@ -123,7 +123,7 @@ class LoneLogs:
             return
         self._logs.forget(log)
         has_others = self._builds.add_stopped(log, read.stopped)
-        parts = [part for part in read.parts if not self._is_covered(part)]
+        parts = [part for part in read.parts if not self.is_covered(part)]
         several = _in_several_modules(read.parts)
         is_only = results is None and len(read.parts) == 1
         is_one_place = is_only or not changes_folder(log.path)
@@ -181,7 +181,7 @@ class LoneLogs:
             return False
         return {self._parts.class_of_failure(one) for one in failures} == {"sim_error"}
 
-    def _is_covered(self, part: Regression) -> bool:
+    def is_covered(self, part: Regression) -> bool:
         """Return whether a results file contains a test from this part of a log."""
         pairs = (
             (block.name, case) for block in part.blocks for case in self._cases.get(without_module(block.name), ())

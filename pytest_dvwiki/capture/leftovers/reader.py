@@ -125,8 +125,8 @@ def _add_shared(
 ) -> None:
     """Add what a log shows in addition to the results files that were read with it."""
     results = beside[0] if len(beside) == 1 else None
-    tests = [block.name for part in regressions for block in part.blocks]
-    if len(tests) == len(set(tests)):  # otherwise some of its simulations may belong to an earlier run
+    # Simulations that repeat tests of another one may belong to an earlier run.
+    if not any(part.repeats(regressions) for part in regressions if not lone.is_covered(part)):
         shown = [part for part in regressions if part.blocks or ended_without_tests(part, regressions)]
         lone.add(log, ReadLog(shown), with_builds=False, results=results)
         failed_builds.add_designs(log, regressions)

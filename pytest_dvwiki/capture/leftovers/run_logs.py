@@ -147,9 +147,9 @@ class RunLogs:
         return any(earlier is artefact for earlier, _ in self._earlier)
 
     def _shared(self, artefact: Artefact, file: ResultsFile | None) -> list[Artefact]:
-        """Return the logs given for all results files, else the newest unclaimed log beside the results file."""
-        if self.given:
-            return list(self.given)
+        """Return the logs given for results files, else the newest unclaimed log beside the results file."""
+        if given := [log for log in self.given if file is None or self._may_belong(log, file)]:
+            return given
         free = [log for log in self._beside(artefact) if log.path not in self.claimed]
         newest = sorted(free, key=lambda log: (log.modified, log.shown))[-1:]
         return [log for log in newest if file is None or self._may_belong(log, file)]

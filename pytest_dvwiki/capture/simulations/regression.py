@@ -21,7 +21,7 @@ from pytest_dvwiki.logtext.logs import LogStream, LogText, lines_with
 from pytest_dvwiki.model import Simulator
 
 if TYPE_CHECKING:
-    from collections.abc import Collection
+    from collections.abc import Collection, Iterable
 
     from pytest_dvwiki.logtext.logs import Chunk
     from pytest_dvwiki.model import Interest
@@ -146,6 +146,19 @@ class Regression(Struct, kw_only=True):
         """Return the test that was running when the log ended; None if there is none."""
         last = self.blocks[-1] if self.blocks else None
         return last if last is not None and last.judgement is None and last.began else None
+
+    @property
+    def folders(self) -> frozenset[str]:
+        """Return the folders in which the commands ran, as far as make printed them."""
+        return frozenset(folder for folder, _ in self.commands if folder)
+
+    def repeats(self, others: Iterable[Regression]) -> bool:
+        """Return whether other simulations in the same folders ran a test of this one."""
+        names = {block.name for block in self.blocks}
+        return any(
+            other is not self and other.folders == self.folders and any(block.name in names for block in other.blocks)
+            for other in others
+        )
 
 
 def read_regressions(

@@ -239,6 +239,45 @@ def test_a_log_that_fits_two_results_files_belongs_to_none(project: Path) -> Non
     assert len(written(project)) == 3
 
 
+BROKEN = """make[1]: Entering directory '{root}/c'
+iverilog -o sim.vvp -s rx rx.v
+rx.v:4: syntax error
+make[1]: *** [Makefile:5: sim.vvp] Error 1
+make[1]: Leaving directory '{root}/c'
+"""
+
+
+def entered(root: Path, folder: str, text: str) -> str:
+    """Return the output of a make that another make called in a folder."""
+    run = f"vvp -m libcocotbvpi.so {folder}.vvp"
+    return "\n".join(
+        (f"make[1]: Entering directory '{root}/{folder}'", run, f"{text}make[1]: Leaving directory '{root}/{folder}'\n")
+    )
+
+
+@pytest.mark.parametrize("seeds", [(7, 8), (7, 7)], ids=["a_seed_each", "one_seed"])
+@pytest.mark.parametrize(
+    "words", [["."], [".", "--task", "nightly"], ["a", "b", "--log", "night.log"]], ids=["found", "of a task", "given"]
+)
+def test_the_log_of_several_folders_makes_them_one_run(project: Path, words: list[str], seeds: tuple[int, int]) -> None:
+    first, second = seeds
+    shown = entered(project, "a", log(first)) + BROKEN.format(root=project) + entered(project, "b", log(second))
+    write(project, {"night.log": shown, "a/results.xml": results(first), "b/results.xml": results(second)})
+    assert main(["ingest", *words]) == 0
+    (record,) = written(project)
+    assert [source["path"] for source in record["sources"]] == ["a/results.xml", "b/results.xml", "night.log"]
+    assert (record["totals"]["passed"], record["totals"]["failed"]) == (2, 3)
+    tests = [(test["nodeid"], test["simulator"]) for cause in record["occurrences"] for test in cause["tests"]]
+    assert sorted(tests) == [("a::bad", "icarus"), ("b::bad", "icarus"), ("c", "icarus")]
+
+
+def test_a_log_with_earlier_runs_of_the_same_tests_is_a_run_of_its_own(project: Path) -> None:
+    shown = "".join(entered(project, *run) for run in (("a", log(6)), ("a", log(7)), ("b", log(8))))
+    write(project, {"nights.log": shown, "a/results.xml": results(7), "b/results.xml": results(8)})
+    assert main(["ingest", "."]) == 0
+    assert sorted(len(record["sources"]) for record in written(project)) == [1, 1, 1]
+
+
 def test_a_cause_that_several_runs_share_is_shown_once_and_all_are_counted(
     project: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
