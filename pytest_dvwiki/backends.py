@@ -9,6 +9,8 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING, Any
 
+from pytest_dvwiki.reading import UserError
+
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
 
@@ -21,7 +23,7 @@ _BUILT_IN = {
 }
 
 
-class BackendError(ValueError):
+class BackendError(UserError, ValueError):
     """A search backend does not exist (the message lists all backends) or cannot be loaded (the message says why)."""
 
 

@@ -39,6 +39,10 @@ _REMEDIES = {
 }
 
 
+class UserError(Exception):
+    """An error that a user can correct: one line that says what is wrong, where, and how to correct it."""
+
+
 class UnreadableError(OSError):
     """A file that cannot be read. The message has the file, the reason and a remedy."""
 

@@ -39,7 +39,7 @@ _PLAIN_BLOCK = re.compile(rf"^wiki:{_NO_KEY}\n((?:{_KEY}\n|{_NO_KEY}\n)*)(?=[^\s
 """Matches the block `wiki:` if each line is blank, a comment, or a key with a plain word."""
 
 
-class SettingsError(Exception):
+class SettingsError(reading.UserError):
     """An invalid setting. The message says where it was set and which values are allowed."""
 
 

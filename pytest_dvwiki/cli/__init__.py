@@ -1,7 +1,7 @@
 """The `dvwiki` command. Each sub-command is a module, which is imported only when the command is called.
 
-Each module has `add_arguments(parser)` and `run(args)`; `run` returns the exit status. User errors raise `UsageError`,
-which is printed as one line.
+Each module has `add_arguments(parser)` and `run(args)`; `run` returns the exit status. A `UserError` or
+`OSError` ends the command; its message is printed as one line.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import os
 import sys
 from typing import TYPE_CHECKING
 
-from pytest_dvwiki.reading import described
+from pytest_dvwiki.reading import UserError, described
 from pytest_dvwiki.version import __version__
 
 if TYPE_CHECKING:
@@ -61,7 +61,7 @@ EXIT_USAGE = 2
 _GARBAGE = 50_000
 
 
-class UsageError(Exception):
+class UsageError(UserError):
     """A user error. The message says what is wrong, where, and how to correct it."""
 
 
@@ -116,7 +116,7 @@ def _run(arguments: list[str]) -> int:
 def _run_command(args: argparse.Namespace) -> int:
     try:
         return int(args.run(args))
-    except UsageError as error:
+    except UserError as error:
         print(f"dvwiki {args.command}: {error}", file=sys.stderr)
         return EXIT_USAGE
     except BrokenPipeError:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from pytest_dvwiki.cli import UsageError
-from pytest_dvwiki.cli.place import settings_of, writing
+from pytest_dvwiki.cli.place import settings_of
 from pytest_dvwiki.cli.store import ADDRESS, add_store, answer, store_of, text_of
 
 if TYPE_CHECKING:
@@ -31,7 +31,6 @@ def run(args: argparse.Namespace) -> int:
         commit = commit_called(settings_of(args), args.commit) if args.commit else ""
     except LookupError as error:
         raise UsageError(f"--{error}") from error
-    with writing():
-        outcome = store_of(args).append(args.address, args.text if args.text is not None else text_of("-"), commit)
+    outcome = store_of(args).append(args.address, args.text if args.text is not None else text_of("-"), commit)
     version = f", version {outcome.version}" if outcome.version else ""
     return answer(args, outcome, f"{outcome.address}: added{version}")

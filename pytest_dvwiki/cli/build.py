@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from pytest_dvwiki.cli import UsageError
 from pytest_dvwiki.cli.output import LINE_START
-from pytest_dvwiki.cli.place import add_place, require_content, settings_of, writing
+from pytest_dvwiki.cli.place import add_place, require_content, settings_of
 from pytest_dvwiki.model.sentences import count
 from pytest_dvwiki.runs import today
 
@@ -54,21 +54,20 @@ def run(args: argparse.Namespace) -> int:
     settings = settings_of(args)
     layout = settings.layout
     require_content(layout)
-    with writing():
-        reclassified = _reclassify(settings) if args.reclassify else None
-        progress = _progress if sys.stderr.isatty() else None
-        result = build(
-            layout,
-            check=args.check,
-            restore=args.restore,
-            reclassified=reclassified,
-            lock_timeout=settings.lock_timeout,
-            progress=progress,
-        )
+    reclassified = _reclassify(settings) if args.reclassify else None
+    progress = _progress if sys.stderr.isatty() else None
+    result = build(
+        layout,
+        check=args.check,
+        restore=args.restore,
+        reclassified=reclassified,
+        lock_timeout=settings.lock_timeout,
+        progress=progress,
+    )
     if args.reindex:
-        from pytest_dvwiki.cli.search import index_of  # noqa: PLC0415
+        from pytest_dvwiki.wiki.finding.search import WikiSearchIndex  # noqa: PLC0415
 
-        index_of(settings).build()
+        WikiSearchIndex.create(settings.search_backend, layout.wiki).build()
     if sys.stderr.isatty():
         print(LINE_START, end="", file=sys.stderr)
     _report(result, check=args.check)
@@ -83,18 +82,10 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _reclassify(settings: Settings) -> Reclassified:
-    """Reclassify the causes on record, and print the outcome.
-
-    Raises:
-        UsageError: A pattern of the project is invalid; continuing without it would leave causes unclassified.
-    """
-    from pytest_dvwiki.patterns.schema import PatternError  # noqa: PLC0415
+    """Reclassify the causes on record, and print the outcome."""
     from pytest_dvwiki.upkeep.reclassify import reclassify_all  # noqa: PLC0415
 
-    try:
-        done = reclassify_all(settings)
-    except PatternError as error:
-        raise UsageError(str(error)) from error
+    done = reclassify_all(settings)
     if done.file is not None:
         print(f"{done.summary()}; see {done.file}")
     elif not done.kept:

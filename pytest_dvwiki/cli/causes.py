@@ -31,9 +31,6 @@ def cause_called(layout: Layout, name: str) -> tuple[str, str | None]:
         layout: Where the wiki is.
         name: What the user typed: a fingerprint or its first digits, a cause's name, or a page's path, current name or
             former name.
-
-    Raises:
-        UsageError: No cause matches the name, or several do.
     """
     from pytest_dvwiki.records import aggregate  # noqa: PLC0415
     from pytest_dvwiki.records.name_parts import SLASH  # noqa: PLC0415

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from pytest_dvwiki.cli.place import writing
 from pytest_dvwiki.cli.store import ADDRESS, add_store, answer, store_of, text_of
 
 if TYPE_CHECKING:
@@ -32,7 +31,6 @@ def run(args: argparse.Namespace) -> int:
     Returns:
         1 if the write was refused. The reason is printed and, after a conflict, the current content.
     """
-    with writing():
-        outcome = store_of(args).commit(args.address, text_of(args.file), args.version)
+    outcome = store_of(args).commit(args.address, text_of(args.file), args.version)
     version = f", version {outcome.version}" if outcome.version else ""
     return answer(args, outcome, f"{outcome.address}: {'waits' if outcome.proposal else 'written'}{version}")

@@ -6,7 +6,7 @@ import sys
 from typing import TYPE_CHECKING
 
 from pytest_dvwiki.cli import UsageError
-from pytest_dvwiki.cli.place import add_place, require_content, settings_of, writing
+from pytest_dvwiki.cli.place import add_place, require_content, settings_of
 from pytest_dvwiki.model.sentences import count
 
 if TYPE_CHECKING:
@@ -30,9 +30,6 @@ def run(args: argparse.Namespace) -> int:
 
     Returns:
         1 if a file was left unchanged.
-
-    Raises:
-        UsageError: The age is negative, or a file cannot be written.
     """
     from pytest_dvwiki.upkeep.compact import compact  # noqa: PLC0415 (YAML loads with it)
 
@@ -41,8 +38,7 @@ def run(args: argparse.Namespace) -> int:
     settings = settings_of(args)
     layout = settings.layout
     require_content(layout)
-    with writing():
-        done = compact(layout, older_than_days=args.older_than, lock_timeout=settings.lock_timeout)
+    done = compact(layout, older_than_days=args.older_than, lock_timeout=settings.lock_timeout)
     for month, records in done.months.items():
         print(f"tasks/{month}.yaml: {count(records, 'record')} rolled up")
     for reason in done.left:

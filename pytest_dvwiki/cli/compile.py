@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from pytest_dvwiki.cli import UsageError
-from pytest_dvwiki.cli.place import add_place, require_wiki, settings_of, writing
-from pytest_dvwiki.cli.transcript import librarian_settings, print_event, print_plan
+from pytest_dvwiki.cli.place import add_place, layout_of, require_wiki
+from pytest_dvwiki.cli.transcript import print_event, print_plan
 
 if TYPE_CHECKING:
     import argparse
@@ -32,8 +32,9 @@ def run(args: argparse.Namespace) -> int:
     """
     from pytest_dvwiki.librarian.compile import compile_topics, pages, planned  # noqa: PLC0415 (records load with it)
     from pytest_dvwiki.llm.client import connect  # noqa: PLC0415
+    from pytest_dvwiki.llm.configuration import LibrarianSettings  # noqa: PLC0415
 
-    settings = librarian_settings(settings_of(args))
+    settings = LibrarianSettings.of(layout_of(args))
     require_wiki(settings.layout)
     names = [name.removeprefix("topics/").removesuffix(".md") for name in args.topics]
     for page in pages(settings.layout, names):
@@ -48,10 +49,9 @@ def run(args: argparse.Namespace) -> int:
         return 0
     model = None if args.rules else connect(settings, print_event)
     failed = False
-    with writing():
-        for outcome in compile_topics(settings, names, model=model):
-            print(f"{outcome.page}: {outcome.status}: {outcome.text}")
-            for line in outcome.details:
-                print(f"  {line}")
-            failed |= outcome.status == "failed"
+    for outcome in compile_topics(settings, names, model=model):
+        print(f"{outcome.page}: {outcome.status}: {outcome.text}")
+        for line in outcome.details:
+            print(f"  {line}")
+        failed |= outcome.status == "failed"
     return int(failed)

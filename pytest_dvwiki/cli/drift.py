@@ -6,8 +6,8 @@ import sys
 from typing import TYPE_CHECKING
 
 from pytest_dvwiki.cli import UsageError
-from pytest_dvwiki.cli.place import add_place, require_wiki, settings_of, writing
-from pytest_dvwiki.cli.transcript import librarian_settings, print_event, print_plan
+from pytest_dvwiki.cli.place import add_place, layout_of, require_wiki
+from pytest_dvwiki.cli.transcript import print_event, print_plan
 
 if TYPE_CHECKING:
     import argparse
@@ -34,7 +34,9 @@ def run(args: argparse.Namespace) -> int:
     Returns:
         1 if cited code is missing, or if no model answered.
     """
-    settings = librarian_settings(settings_of(args))
+    from pytest_dvwiki.llm.configuration import LibrarianSettings  # noqa: PLC0415
+
+    settings = LibrarianSettings.of(layout_of(args))
     require_wiki(settings.layout)
     gone = _gone(settings.layout)
     return max(gone, _semantic(settings, dry_run=args.dry_run)) if args.semantic else gone
@@ -61,16 +63,15 @@ def _semantic(settings: LibrarianSettings, *, dry_run: bool) -> int:
     if model is None:
         raise UsageError("--semantic needs a model: set `backends` in the block `librarian:` of .agent/project.yaml")
     try:
-        with writing():
-            page = None
-            for page in check(settings, model):
-                for claim, verdict, reason in page.verdicts:
-                    shown = f"contradicted: {reason}" if verdict == "contradicted" else verdict
-                    print(f"{page.page}:{claim.line}: {shown}")
-                if page.proposals:
-                    print(f"  for review: {', '.join(page.proposals)}")
-            if page is None:
-                print("no page is due")
+        page = None
+        for page in check(settings, model):
+            for claim, verdict, reason in page.verdicts:
+                shown = f"contradicted: {reason}" if verdict == "contradicted" else verdict
+                print(f"{page.page}:{claim.line}: {shown}")
+            if page.proposals:
+                print(f"  for review: {', '.join(page.proposals)}")
+        if page is None:
+            print("no page is due")
     except ModelError as error:
         print(
             f"dvwiki drift: {error}; finished comparisons are kept; run the command again for the remaining pages",

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pytest_dvwiki.cli import UsageError
-from pytest_dvwiki.cli.place import add_place, layout_of, require_wiki, shown, writing
+from pytest_dvwiki.cli.place import add_place, layout_of, require_wiki, shown
 from pytest_dvwiki.model.sentences import count
 
 if TYPE_CHECKING:
@@ -44,8 +44,7 @@ def run(args: argparse.Namespace) -> int:
     require_wiki(layout)
     if args.base and args.format != "llms":
         raise UsageError("--base is for llms only; the links of the other formats are relative")
-    with writing():
-        export(layout, args.format, args.path.absolute(), args.base)
+    export(layout, args.format, args.path.absolute(), args.base)
     return 0
 
 
@@ -59,11 +58,7 @@ def export(layout: Layout, name: str, path: Path, base: str = "") -> None:
 
 
 def check_format(name: str) -> None:
-    """Raise an error for an unknown export format.
-
-    Raises:
-        UsageError: There is no such format.
-    """
+    """Raise an error for an unknown export format."""
     if name not in _WAYS:
         raise UsageError(f"{name} is not an export format; choose from {', '.join(_WAYS)}")
 

@@ -48,11 +48,7 @@ def farm_of(args: argparse.Namespace, *, files: int, size: int) -> Farm:
 
 
 def check_farm(args: argparse.Namespace) -> None:
-    """Check the options --jobs and --scheduler.
-
-    Raises:
-        UsageError: `--jobs` is below 1, or `--scheduler` is given without `--engine dask`.
-    """
+    """Check the options --jobs and --scheduler."""
     if args.jobs is not None and args.jobs < 1:
         raise UsageError(f"--jobs {args.jobs}: give a number of processes, at least 1")
     if args.scheduler and args.engine != "dask":

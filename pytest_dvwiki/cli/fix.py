@@ -9,7 +9,7 @@ from msgspec.structs import replace
 from pytest_dvwiki.cli import UsageError
 from pytest_dvwiki.cli.causes import add_cause, cause_called
 from pytest_dvwiki.cli.manual_record import record_of_now, required_text
-from pytest_dvwiki.cli.place import add_place, require_content, settings_of, shown, writing
+from pytest_dvwiki.cli.place import add_place, require_content, settings_of, shown
 from pytest_dvwiki.model import FixRow
 from pytest_dvwiki.wiki.page_summary import page_name
 
@@ -58,8 +58,7 @@ def run(args: argparse.Namespace) -> int:
         row = replace(row, **_commits(repository, args.commit))
         called = _display_name(fingerprint, page)
         message = f"fix of {called} is on record (to take it back: `dvwiki fix {called} --take-back`)"
-    with writing():
-        archive(layout, record_of_now("fix", repository, fixes=(row,)), lock_timeout=settings.lock_timeout)
+    archive(layout, record_of_now("fix", repository, fixes=(row,)), lock_timeout=settings.lock_timeout)
     print(f"{message}{f', see {shown(layout.wiki / page)}' if page else ''}")
     return 0
 
@@ -70,11 +69,7 @@ def _display_name(fingerprint: str, page: str | None) -> str:
 
 
 def _taken_back(layout: Layout, fingerprint: str, called: str) -> tuple[FixRow, str]:
-    """Return a row that withdraws the cause's last stated fix, and the message about it.
-
-    Raises:
-        UsageError: No stated fix is in force.
-    """
+    """Return a row that withdraws the cause's last stated fix, and the message about it."""
     from pytest_dvwiki.records import aggregate  # noqa: PLC0415
     from pytest_dvwiki.wiki.query import WikiHistory  # noqa: PLC0415
 
@@ -93,11 +88,7 @@ def _taken_back(layout: Layout, fingerprint: str, called: str) -> tuple[FixRow, 
 
 
 def _commits(repository: Repository, given: str | None) -> dict[str, Any]:
-    """Return the commit fields of a fix row: the fix, and the last commit before it.
-
-    Raises:
-        UsageError: git does not know a commit.
-    """
+    """Return the commit fields of a fix row: the fix, and the last commit before it."""
     if given is None:
         return {}
     first, dots, last = given.partition("..")

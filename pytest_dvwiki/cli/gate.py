@@ -78,11 +78,7 @@ def joined(records: Sequence[RunRecord]) -> Gate:
 
 
 def _records(paths: Sequence[str], layout: Layout) -> list[RunRecord]:
-    """Return the records found in the paths, without duplicates.
-
-    Raises:
-        UsageError: A record cannot be read.
-    """
+    """Return the records found in the paths, without duplicates."""
     from pytest_dvwiki.capture.files.artefacts import find_artefacts  # noqa: PLC0415
     from pytest_dvwiki.records import store  # noqa: PLC0415
 

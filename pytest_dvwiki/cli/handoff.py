@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from pytest_dvwiki.cli.place import writing
 from pytest_dvwiki.cli.store import add_store, answer, store_of
 
 if TYPE_CHECKING:
@@ -26,6 +25,5 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Record the handoff, and print which role has the work now; return 1 if the handoff was refused."""
-    with writing():
-        outcome = store_of(args).handoff(args.target, args.summary, args.task)
+    outcome = store_of(args).handoff(args.target, args.summary, args.task)
     return answer(args, outcome, f"{outcome.by} -> {outcome.to}, handoff {outcome.step} of at most {outcome.max_steps}")

@@ -6,8 +6,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pytest_dvwiki.cli import UsageError
-from pytest_dvwiki.cli.place import add_place, settings_of, writing
+from pytest_dvwiki.cli.place import add_place, settings_of
 from pytest_dvwiki.model.sentences import count
 
 if TYPE_CHECKING:
@@ -31,17 +30,13 @@ def run(args: argparse.Namespace) -> int:
     from pytest_dvwiki.wiki.config import WikiConfig  # noqa: PLC0415
 
     settings = settings_of(args)
-    try:
-        found, problems = foreign.read_wiki(args.folder, WikiConfig.of(settings))
-    except foreign.NoWikiError as error:
-        raise UsageError(str(error)) from error
+    found, problems = foreign.read_wiki(args.folder, WikiConfig.of(settings))
     for page in found:
         print(f"{page.path}: {page.summary}")
     runs = sum(len(page.records) for page in found)
     outcome = "nothing was written"
     if not args.dry_run:
-        with writing():
-            new, left_alone = foreign.take_over(found, settings.layout)
+        new, left_alone = foreign.take_over(found, settings.layout)
         problems += left_alone
         outcome = f"{new} new"
     for problem in problems:

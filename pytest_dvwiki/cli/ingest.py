@@ -27,7 +27,7 @@ from pytest_dvwiki.model import Run, SourceRow, Vcs
 from pytest_dvwiki.model.sentences import count
 from pytest_dvwiki.redact import redact
 from pytest_dvwiki.runs import new_task_id, today, utc
-from pytest_dvwiki.settings import PROJECT_FILE, SettingsError, read_project_file, resolve
+from pytest_dvwiki.settings import PROJECT_FILE, read_project_file, resolve
 
 if TYPE_CHECKING:
     import argparse
@@ -132,12 +132,7 @@ def run(args: argparse.Namespace) -> int:
     if not (args.paths or args.log):
         raise UsageError("give files, folders, archives or globs, or a log with --log")
     check_farm(args)
-    from pytest_dvwiki.pipeline.farm import FarmError  # noqa: PLC0415
-
-    try:
-        return _ingest(args)
-    except FarmError as error:
-        raise UsageError(str(error)) from error
+    return _ingest(args)
 
 
 def _ingest(args: argparse.Namespace) -> int:
@@ -573,39 +568,26 @@ class _Ingest:
 
 def _settings(args: argparse.Namespace) -> Settings:
     layout = layout_of(args)
-    try:
-        given = {"task": args.task, "revision": args.revision, "revision_log": args.revision_log}
-        settings = resolve(layout.root, command_line=given)
-    except SettingsError as error:
-        raise UsageError(str(error)) from error
+    given = {"task": args.task, "revision": args.revision, "revision_log": args.revision_log}
+    settings = resolve(layout.root, command_line=given)
     # This command always archives, whatever pytest sessions write.
     return dataclasses.replace(settings, layout=layout, archive="yes")
 
 
 def _templates(settings: Settings) -> list[PathTemplate]:
-    """Return the templates for log paths: the string or list `ingest: {path: …}` in project.yaml.
-
-    Raises:
-        UsageError: The block or a template cannot be used.
-    """
+    """Return the templates for log paths: the string or list `ingest: {path: …}` in project.yaml."""
     from pytest_dvwiki.capture.simulations.named_runs import PathTemplate  # noqa: PLC0415
 
     path = settings.layout.root / PROJECT_FILE
     try:
         given = read_project_file(path, "ingest", ["path"]).get("path", [])
         return [PathTemplate.of(str(text)) for text in (given if isinstance(given, list) else [given])]
-    except SettingsError as error:
-        raise UsageError(str(error)) from error
     except ValueError as error:
         raise UsageError(f"{path}: ingest.path: {error}") from None
 
 
 def _vcs(settings: Settings, commit: str | None) -> Vcs:
-    """Return the repository state that the user gave for the files.
-
-    Raises:
-        UsageError: git does not know the commit.
-    """
+    """Return the repository state that the user gave for the files."""
     from pytest_dvwiki.capture.git.repository import Repository  # noqa: PLC0415
 
     if commit is None:

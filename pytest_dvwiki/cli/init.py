@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pytest_dvwiki import agent, reading
-from pytest_dvwiki.cli.place import add_place, settings_of, shown, writing
+from pytest_dvwiki.cli.place import add_place, settings_of, shown
 
 if TYPE_CHECKING:
     import argparse
@@ -34,15 +34,13 @@ def run(args: argparse.Namespace) -> int:
 
     settings = settings_of(args)
     layout = settings.layout
-    with writing():
-        made = init(layout, lock_timeout=settings.lock_timeout)
+    made = init(layout, lock_timeout=settings.lock_timeout)
     for path in made:
         print(f"made {shown(layout.agent / path)}")
     if not made:
         print(f"{layout.wiki} is complete; nothing to do")
     if args.agent is not None:
-        with writing():
-            _install_skill(layout.root / args.agent / _NAME / "SKILL.md")
+        _install_skill(layout.root / args.agent / _NAME / "SKILL.md")
     return 0
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from pytest_dvwiki.cli import UsageError
 from pytest_dvwiki.cli.manual_record import required_text
-from pytest_dvwiki.cli.place import add_place, require_wiki, settings_of, shown, writing
+from pytest_dvwiki.cli.place import add_place, require_wiki, settings_of, shown
 
 if TYPE_CHECKING:
     import argparse
@@ -31,7 +31,6 @@ def run(args: argparse.Namespace) -> int:
     from pytest_dvwiki.upkeep.lookup import page_named  # noqa: PLC0415
     from pytest_dvwiki.wiki.kinds import bug  # noqa: PLC0415
     from pytest_dvwiki.wiki.query import WikiHistory  # noqa: PLC0415
-    from pytest_dvwiki.wiki.supersession import MergeError  # noqa: PLC0415
     from pytest_dvwiki.wiki.text import pages  # noqa: PLC0415
     from pytest_dvwiki.wiki.writing.build import change_page  # noqa: PLC0415
 
@@ -41,11 +40,8 @@ def run(args: argparse.Namespace) -> int:
     url = required_text(args.url, "URL", "give the address of the ticket")
     if not _URL.fullmatch(url):
         raise UsageError(f"{url:.80}: give the full URL, such as https://tracker.example.com/DV-17")
-    try:
-        with WikiHistory(layout) as history:
-            page = page_named(history.page_cache, args.page)
-    except MergeError as error:
-        raise UsageError(str(error)) from error
+    with WikiHistory(layout) as history:
+        page = page_named(history.page_cache, args.page)
     if page.category != "bugs":
         raise UsageError(f"{page.path} is not a bug page; only bug pages take the URL of a ticket")
     refused: list[str] = []
@@ -62,9 +58,8 @@ def run(args: argparse.Namespace) -> int:
             return None
         return edited
 
-    with writing():
-        entry = f"{page.path}: link to {url}"
-        problem = change_page(layout, page.path, linked, log_text=entry, lock_timeout=settings.lock_timeout)
+    entry = f"{page.path}: link to {url}"
+    problem = change_page(layout, page.path, linked, log_text=entry, lock_timeout=settings.lock_timeout)
     if problem or refused:
         print(f"{shown(layout.wiki / page.path)} was left alone: {problem or refused[0]}")
         return 1

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from msgspec import to_builtins
 
-from pytest_dvwiki.cli.place import add_place, require_wiki, settings_of, writing
+from pytest_dvwiki.cli.place import add_place, require_wiki, settings_of
 from pytest_dvwiki.model.sentences import count
 
 if TYPE_CHECKING:
@@ -62,11 +62,10 @@ def run(args: argparse.Namespace) -> int:
     settings = settings_of(args)
     layout = settings.layout
     require_wiki(layout)
-    with writing():
-        if args.fix:
-            build(layout, lock_timeout=settings.lock_timeout)
-            mark(layout, lock_timeout=settings.lock_timeout)
-        checked = check(layout, args.depth)
+    if args.fix:
+        build(layout, lock_timeout=settings.lock_timeout)
+        mark(layout, lock_timeout=settings.lock_timeout)
+    checked = check(layout, args.depth)
     for line in _FORMATS[args.format](checked.findings, checked.deciles, layout):
         print(line)
     return 0 if all(finding.is_warning for finding in checked.findings) else 1

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 from pytest_dvwiki.cli import UsageError
 from pytest_dvwiki.cli.export import check_format, export
-from pytest_dvwiki.cli.place import add_place, require_wiki, settings_of, writing
-from pytest_dvwiki.cli.transcript import librarian_settings, print_event
+from pytest_dvwiki.cli.place import add_place, require_wiki, settings_of
+from pytest_dvwiki.cli.transcript import print_event
 from pytest_dvwiki.model.sentences import count
 
 if TYPE_CHECKING:
@@ -57,7 +57,7 @@ def run(args: argparse.Namespace) -> int:
     require_wiki(layout)
     try:
         # The system releases the lock when the process ends, however it ends.
-        with FileLock(layout.wiki / ".lock.maintain", timeout=0, mode=0o666, fallback_to_soft=False), writing():
+        with FileLock(layout.wiki / ".lock.maintain", timeout=0, mode=0o666, fallback_to_soft=False):
             try:
                 people = changed_by_people(layout, args.branch)
             except RefusedError as error:
@@ -119,8 +119,9 @@ def _compiled(settings: Settings) -> Iterator[str]:
     """Compile the topics that are due, and yield the outcome of each."""
     from pytest_dvwiki.librarian.compile import compile_topics  # noqa: PLC0415
     from pytest_dvwiki.llm.client import connect  # noqa: PLC0415
+    from pytest_dvwiki.llm.configuration import LibrarianSettings  # noqa: PLC0415
 
-    librarian = librarian_settings(settings)
+    librarian = LibrarianSettings.of(settings.layout)
     for outcome in compile_topics(librarian, model=connect(librarian, print_event)):
         if outcome.status in {"proposed", "written", "failed"}:
             yield f"compile: {outcome.page}: {outcome.status}: {outcome.text}"

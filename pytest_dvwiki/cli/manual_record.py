@@ -37,9 +37,6 @@ def required_text(text: str, where: str, advice: str) -> str:
         text: The text as given.
         where: The name of the argument, for the message.
         advice: What to write there.
-
-    Raises:
-        UsageError: The text is empty.
     """
     from pytest_dvwiki.redact import redact  # noqa: PLC0415
 

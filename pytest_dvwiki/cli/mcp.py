@@ -79,7 +79,6 @@ def run(args: argparse.Namespace) -> int:
     if args.print_config:
         print(json.dumps({"mcpServers": {"dvwiki": _configuration(args, found, allowed)}}, indent=2))
         return 0
-    from pytest_dvwiki.backends import BackendError  # noqa: PLC0415
 
     try:
         from pytest_dvwiki.mcp.server import WikiServer  # noqa: PLC0415
@@ -89,10 +88,7 @@ def run(args: argparse.Namespace) -> int:
         if (error.name or "").startswith("pytest_dvwiki"):
             raise
         raise UsageError("the package mcp is missing: pip install 'pytest-dvwiki[mcp]'") from error
-    try:
-        projects = {name: Project(settings, allowed) for name, settings in _named(found)}
-    except BackendError as error:
-        raise UsageError(str(error)) from error
+    projects = {name: Project(settings, allowed) for name, settings in _named(found)}
     server = WikiServer(projects, args.role, has_one_caller=args.http is None).sdk_server()
     with contextlib.ExitStack() as opened, contextlib.suppress(KeyboardInterrupt):
         for project in projects.values():
@@ -129,12 +125,9 @@ def _named(projects: Iterable[Settings]) -> Iterable[tuple[str, Settings]]:
 
 
 def _check_role(role: str, settings: Settings) -> None:
-    from pytest_dvwiki.wiki.schema import SchemaError, load_schema  # noqa: PLC0415
+    from pytest_dvwiki.wiki.schema import load_schema  # noqa: PLC0415
 
-    try:
-        roles = (_READ_ONLY, *load_schema(settings.layout.wiki).roles)
-    except SchemaError as error:
-        raise UsageError(str(error)) from error
+    roles = (_READ_ONLY, *load_schema(settings.layout.wiki).roles)
     if role not in roles:
         raise UsageError(f"--role {role}: there is no such role; choose from {', '.join(roles)}")
 

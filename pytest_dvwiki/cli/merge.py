@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from pytest_dvwiki.cli import UsageError
 from pytest_dvwiki.cli.manual_record import required_text
-from pytest_dvwiki.cli.place import add_place, require_wiki, settings_of, shown, writing
+from pytest_dvwiki.cli.place import add_place, require_wiki, settings_of, shown
 from pytest_dvwiki.model.sentences import count
 
 if TYPE_CHECKING:
@@ -39,7 +38,6 @@ def run(args: argparse.Namespace) -> int:
     """
     from pytest_dvwiki.upkeep.lookup import page_named  # noqa: PLC0415 (YAML and the caches load with these)
     from pytest_dvwiki.wiki.query import WikiHistory  # noqa: PLC0415
-    from pytest_dvwiki.wiki.supersession import MergeError  # noqa: PLC0415
     from pytest_dvwiki.wiki.text.markdown import one_line  # noqa: PLC0415
     from pytest_dvwiki.wiki.writing.build import merge  # noqa: PLC0415
 
@@ -53,13 +51,9 @@ def run(args: argparse.Namespace) -> int:
         )
     if args.undo:
         return _undo(args, settings, reason)
-    try:
-        with WikiHistory(layout) as history:
-            kept, other = (page_named(history.page_cache, name) for name in (args.kept, args.other))
-        with writing():
-            done = merge(layout, kept.path, other.path, reason, lock_timeout=settings.lock_timeout)
-    except MergeError as error:
-        raise UsageError(str(error)) from error
+    with WikiHistory(layout) as history:
+        kept, other = (page_named(history.page_cache, name) for name in (args.kept, args.other))
+    done = merge(layout, kept.path, other.path, reason, lock_timeout=settings.lock_timeout)
     for path, why in done.refused:
         print(f"{shown(layout.wiki / path)} was left alone: {why}")
     if not done.changed:
@@ -88,17 +82,12 @@ def _undo(args: argparse.Namespace, settings: Settings, reason: str | None) -> i
     """
     from pytest_dvwiki.upkeep.lookup import cause_named  # noqa: PLC0415
     from pytest_dvwiki.wiki.query import WikiHistory  # noqa: PLC0415
-    from pytest_dvwiki.wiki.supersession import MergeError  # noqa: PLC0415
     from pytest_dvwiki.wiki.writing.build import undo_merge  # noqa: PLC0415
 
     layout = settings.layout
-    try:
-        with WikiHistory(layout) as history:
-            kept, other = (cause_named(history.archive, history.page_cache, name) for name in (args.kept, args.other))
-        with writing():
-            done = undo_merge(layout, kept, other, reason, lock_timeout=settings.lock_timeout)
-    except MergeError as error:
-        raise UsageError(str(error)) from error
+    with WikiHistory(layout) as history:
+        kept, other = (cause_named(history.archive, history.page_cache, name) for name in (args.kept, args.other))
+    done = undo_merge(layout, kept, other, reason, lock_timeout=settings.lock_timeout)
     for path, why in done.refused:
         print(f"{shown(layout.wiki / path)} was left alone: {why}")
     with WikiHistory(layout) as history:

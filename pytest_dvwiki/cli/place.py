@@ -1,17 +1,15 @@
-"""The options --root and --wiki-dir. Also turns write errors into usage errors."""
+"""The options --root and --wiki-dir, and the project that they name."""
 
 from __future__ import annotations
 
-import contextlib
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pytest_dvwiki.cli import UsageError
-from pytest_dvwiki.settings import DEFAULT_WIKI_DIR, SettingsError, resolve
+from pytest_dvwiki.settings import DEFAULT_WIKI_DIR, resolve
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Iterator
 
     from pytest_dvwiki.settings import Layout, Settings
 
@@ -39,47 +37,28 @@ def add_place(parser: argparse.ArgumentParser, default: str | None = None) -> No
 
 
 def layout_of(args: argparse.Namespace) -> Layout:
-    """Return the project's folders, from the options and settings.
-
-    Raises:
-        UsageError: The root is not a folder, or a setting is invalid.
-    """
+    """Return the project's folders, from the options and settings."""
     return settings_of(args).layout
 
 
 def settings_of(args: argparse.Namespace) -> Settings:
-    """Return the project's settings, from options, environment and project.yaml.
-
-    Raises:
-        UsageError: The root is not a folder, or a setting is invalid.
-    """
+    """Return the project's settings, from options, environment and project.yaml."""
     from pytest_dvwiki.wiki.root import find_root  # noqa: PLC0415
 
     root = args.root.resolve() if args.root else find_root(Path.cwd())
     if not root.is_dir():
         raise UsageError(f"--root {args.root}: no such folder")
-    try:
-        return resolve(root, command_line={"wiki_dir": args.wiki_dir})
-    except SettingsError as error:
-        raise UsageError(str(error)) from error
+    return resolve(root, command_line={"wiki_dir": args.wiki_dir})
 
 
 def require_wiki(layout: Layout) -> None:
-    """Check that there is a wiki.
-
-    Raises:
-        UsageError: There is no wiki.
-    """
+    """Check that there is a wiki."""
     if not layout.wiki.is_dir():
         raise UsageError(without_wiki(layout))
 
 
 def require_content(layout: Layout) -> None:
-    """Check that there is a wiki, or at least records to build it from.
-
-    Raises:
-        UsageError: There is neither a wiki nor a record.
-    """
+    """Check that there is a wiki, or at least records to build it from."""
     if not layout.tasks.is_dir():
         require_wiki(layout)
 
@@ -96,18 +75,3 @@ def shown(path: Path) -> str:
     """Return a path as a user would type it: relative to the current folder if possible."""
     here = Path.cwd()
     return path.relative_to(here).as_posix() if path.is_relative_to(here) else str(path)
-
-
-@contextlib.contextmanager
-def writing() -> Iterator[None]:
-    """Turn write errors into usage errors.
-
-    Raises:
-        UsageError: The wiki could not be written.
-    """
-    from pytest_dvwiki.records import WikiError  # noqa: PLC0415
-
-    try:
-        yield
-    except WikiError as error:
-        raise UsageError(str(error)) from error

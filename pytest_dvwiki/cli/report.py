@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pytest_dvwiki.cli import UsageError
-from pytest_dvwiki.cli.place import add_place, layout_of, require_content, shown, writing
+from pytest_dvwiki.cli.place import add_place, layout_of, require_content, shown
 
 if TYPE_CHECKING:
     import argparse
@@ -23,11 +23,7 @@ def add_since(parser: argparse.ArgumentParser) -> None:
 
 
 def since_of(args: argparse.Namespace) -> date | None:
-    """Return the first day of the period to report; None for yesterday.
-
-    Raises:
-        UsageError: The option's value is not a day.
-    """
+    """Return the first day of the period to report; None for yesterday."""
     try:
         return date.fromisoformat(args.since) if args.since else None
     except ValueError as error:
@@ -60,7 +56,6 @@ def run(args: argparse.Namespace) -> int:
     from pytest_dvwiki import runs  # noqa: PLC0415
     from pytest_dvwiki.report import summary  # noqa: PLC0415 (git and YAML load with it)
     from pytest_dvwiki.report.attention import ProjectData  # noqa: PLC0415
-    from pytest_dvwiki.report.templating import MissingError  # noqa: PLC0415
 
     layout = layout_of(args)
     require_content(layout)
@@ -68,22 +63,14 @@ def run(args: argparse.Namespace) -> int:
         return make(layout, args.html)
     with ProjectData(layout) as sources:
         found = sources.attention(runs.today(), since_of(args))
-        try:
-            print(summary.html(found) if args.format == "html" else summary.markdown(found), end="")
-        except MissingError as error:
-            raise UsageError(str(error)) from error
+        print(summary.html(found) if args.format == "html" else summary.markdown(found), end="")
     return 0
 
 
 def make(layout: Layout, folder: Path) -> int:
     """Write or update the report as a site."""
     from pytest_dvwiki.report.site import make_site  # noqa: PLC0415
-    from pytest_dvwiki.report.templating import MissingError  # noqa: PLC0415
 
-    try:
-        with writing():
-            made = make_site(layout, folder)
-    except MissingError as error:
-        raise UsageError(str(error)) from error
+    made = make_site(layout, folder)
     print(f"{shown(folder / 'index.html')}: {made.written} of {made.pages} files written in {made.seconds:.1f} s")
     return 0

@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     import argparse
     from collections.abc import Callable
 
-    from pytest_dvwiki.settings import Settings
     from pytest_dvwiki.wiki.finding.search import Facets, Filters, SearchResult, WikiSearchIndex
 
 _MOST = 10
@@ -61,7 +60,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Print the results, the best first; return 1 if there are none."""
-    from pytest_dvwiki.wiki.finding.search import Filters  # noqa: PLC0415 (YAML loads with it)
+    from pytest_dvwiki.wiki.finding.search import Filters, WikiSearchIndex  # noqa: PLC0415 (YAML loads with it)
     from pytest_dvwiki.wiki.text.markdown import one_line, plain  # noqa: PLC0415
 
     if args.limit < 1:
@@ -81,7 +80,7 @@ def run(args: argparse.Namespace) -> int:
         )
     except ValueError as error:
         raise UsageError(f"--{error}") from error
-    index = index_of(settings)
+    index = WikiSearchIndex.create(settings.search_backend, settings.layout.wiki)
     found = index.search(" ".join(args.query), args.limit, filters=filters, unreviewed=True)
     if args.format == "json":
         print(json.dumps([to_builtins(result) for result in found], indent=2, default=str))
@@ -92,21 +91,6 @@ def run(args: argparse.Namespace) -> int:
     if not found:
         print(_nothing(index, filters), file=sys.stderr)
     return 0 if found else 1
-
-
-def index_of(settings: Settings) -> WikiSearchIndex:
-    """Return the index of the wiki.
-
-    Raises:
-        UsageError: A package required by the search backend is missing.
-    """
-    from pytest_dvwiki.backends import BackendError  # noqa: PLC0415
-    from pytest_dvwiki.wiki.finding.search import WikiSearchIndex  # noqa: PLC0415
-
-    try:
-        return WikiSearchIndex.create(settings.search_backend, settings.layout.wiki)
-    except BackendError as error:
-        raise UsageError(str(error)) from error
 
 
 def _nothing(index: WikiSearchIndex, filters: Filters) -> str:

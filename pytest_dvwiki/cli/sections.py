@@ -6,7 +6,7 @@ import argparse
 
 from msgspec import to_builtins
 
-from pytest_dvwiki.cli.place import add_place, writing
+from pytest_dvwiki.cli.place import add_place
 from pytest_dvwiki.cli.store import add_store, answer, print_json, store_of
 
 
@@ -45,16 +45,15 @@ def run(args: argparse.Namespace) -> int:
     """
     store = store_of(args)
     if args.action == "propose":
-        with writing():
-            outcome = store.create_section(
-                args.name,
-                mode=args.mode,
-                writable_by=args.writable_by,
-                reason=args.reason,
-                title=args.title,
-                description=args.description,
-                read_cap=args.read_cap,
-            )
+        outcome = store.create_section(
+            args.name,
+            mode=args.mode,
+            writable_by=args.writable_by,
+            reason=args.reason,
+            title=args.title,
+            description=args.description,
+            read_cap=args.read_cap,
+        )
         return answer(args, outcome, f"{outcome.address}: waits")
     schema = store.schema
     if args.format == "json":

@@ -7,8 +7,7 @@ import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pytest_dvwiki.cli import UsageError
-from pytest_dvwiki.cli.place import add_place, layout_of, require_content, writing
+from pytest_dvwiki.cli.place import add_place, layout_of, require_content
 
 if TYPE_CHECKING:
     import argparse
@@ -33,24 +32,20 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Serve until Ctrl-C."""
-    from pytest_dvwiki.report.templating import MissingError, environment  # noqa: PLC0415
+    from pytest_dvwiki.report.templating import environment  # noqa: PLC0415
 
     layout = layout_of(args)
     require_content(layout)
     with contextlib.ExitStack() as stack:
         stack.enter_context(contextlib.suppress(KeyboardInterrupt))
         folder = args.html or Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="dvwiki-report-")))
-        try:
-            environment()
-            from pytest_dvwiki.report.site.serving import serve  # noqa: PLC0415
+        environment()
+        from pytest_dvwiki.report.site.serving import serve  # noqa: PLC0415
 
-            with writing():
-                serve(
-                    layout,
-                    folder,
-                    args.port,
-                    lambda server: print(f"{server.url} follows the wiki; Ctrl-C ends it", flush=True),
-                )
-        except MissingError as error:
-            raise UsageError(str(error)) from error
+        serve(
+            layout,
+            folder,
+            args.port,
+            lambda server: print(f"{server.url} follows the wiki; Ctrl-C ends it", flush=True),
+        )
     return 0

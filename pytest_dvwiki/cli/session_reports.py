@@ -7,9 +7,10 @@ import logging
 from typing import TYPE_CHECKING
 
 from pytest_dvwiki import reading
-from pytest_dvwiki.cli.transcript import librarian_settings, print_event
+from pytest_dvwiki.cli.transcript import print_event
 from pytest_dvwiki.intake.service import WikiIngestService
 from pytest_dvwiki.llm.client import connect
+from pytest_dvwiki.llm.configuration import LibrarianSettings
 from pytest_dvwiki.llm.model import ModelError
 from pytest_dvwiki.records.disk import WikiError
 from pytest_dvwiki.wiki.config import WikiConfig
@@ -31,7 +32,7 @@ class SessionReports:
     def __init__(self, settings: Settings) -> None:
         # Warnings of the readers begin with the name of the command, like all other problems.
         logging.basicConfig(format="dvwiki ingest: %(message)s")
-        model = connect(librarian_settings(settings), print_event)
+        model = connect(LibrarianSettings.of(settings.layout), print_event)
         self._service = WikiIngestService(WikiConfig.of(settings), model)
 
     def archive(self, path: Path, task: str) -> Done | None:

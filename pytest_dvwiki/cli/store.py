@@ -34,11 +34,7 @@ def add_store(parser: argparse.ArgumentParser, *, writes: bool = True) -> None:
 
 
 def store_of(args: argparse.Namespace) -> WikiStore:
-    """Return the store of a role.
-
-    Raises:
-        UsageError: There is no wiki or no such role, or `schema.yaml` is invalid.
-    """
+    """Return the store of a role."""
     from pytest_dvwiki.wiki.config import WikiConfig  # noqa: PLC0415 (YAML and the caches load with these)
     from pytest_dvwiki.wiki.store import WikiStore  # noqa: PLC0415
 
@@ -51,11 +47,7 @@ def store_of(args: argparse.Namespace) -> WikiStore:
 
 
 def text_of(name: str) -> str:
-    """Return the text of a file, or of standard input for `-`.
-
-    Raises:
-        UsageError: The text cannot be read.
-    """
+    """Return the text of a file, or of standard input for `-`."""
     try:
         return sys.stdin.read() if name == "-" else reading.read_text(Path(name), reading.MOST)
     except OSError as error:

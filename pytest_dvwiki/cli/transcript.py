@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING
 
 from pytest_dvwiki import reading
 from pytest_dvwiki.cli import UsageError
-from pytest_dvwiki.cli.place import settings_of, writing
+from pytest_dvwiki.cli.place import settings_of
 from pytest_dvwiki.model.sentences import count
-from pytest_dvwiki.settings import SettingsError
 
 if TYPE_CHECKING:
     import argparse
@@ -19,7 +18,6 @@ if TYPE_CHECKING:
 
     from pytest_dvwiki.llm.configuration import LibrarianSettings
     from pytest_dvwiki.llm.model import Event
-    from pytest_dvwiki.settings import Settings
 
 
 def ingest_transcript(args: argparse.Namespace) -> int:
@@ -31,21 +29,21 @@ def ingest_transcript(args: argparse.Namespace) -> int:
     from pytest_dvwiki.intake.service import WikiIngestService  # noqa: PLC0415  # only for this option
     from pytest_dvwiki.librarian.lessons import planned  # noqa: PLC0415
     from pytest_dvwiki.llm.client import connect  # noqa: PLC0415
+    from pytest_dvwiki.llm.configuration import LibrarianSettings  # noqa: PLC0415
     from pytest_dvwiki.wiki.config import WikiConfig  # noqa: PLC0415
 
     if args.paths or args.log:
         raise UsageError("--transcript takes no other files; ingest them in a separate call")
     text = sys.stdin.read() if args.transcript == "-" else _text(Path(args.transcript))
     settings = settings_of(args)
+    librarian = LibrarianSettings.of(settings.layout)
     if args.dry_run:
-        librarian = librarian_settings(settings)
         print_plan(librarian, [(args.transcript, *planned(librarian, text))])
         return 0
-    model = connect(librarian_settings(settings), print_event)
+    model = connect(librarian, print_event)
     service = WikiIngestService(WikiConfig.of(replace(settings, enabled=True)), model)
     task = args.task or Path(args.transcript).stem.strip("-") or "session"
-    with writing():
-        done = service.archive_all(("", None, None, None), task, text)
+    done = service.archive_all(("", None, None, None), task, text)
     if done.problem:
         print(f"{args.transcript}: kept, but no lesson was taken: {done.problem}", file=sys.stderr)
         return 1
@@ -53,20 +51,6 @@ def ingest_transcript(args: argparse.Namespace) -> int:
     found = f"{count(len(done.lessons), 'lesson')}: {pages}" if pages else "no new lesson"
     print(f"{args.transcript}: {found}")
     return 0
-
-
-def librarian_settings(settings: Settings) -> LibrarianSettings:
-    """Return the settings of the librarian.
-
-    Raises:
-        UsageError: A setting is invalid.
-    """
-    from pytest_dvwiki.llm.configuration import LibrarianSettings  # noqa: PLC0415
-
-    try:
-        return LibrarianSettings.of(settings.layout)
-    except SettingsError as error:
-        raise UsageError(str(error)) from error
 
 
 def print_event(event: Event) -> None:

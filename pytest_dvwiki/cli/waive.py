@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from pytest_dvwiki.cli import UsageError
 from pytest_dvwiki.cli.causes import add_cause, cause_called
 from pytest_dvwiki.cli.manual_record import required_text, user_of
-from pytest_dvwiki.cli.place import add_place, require_content, settings_of, shown, writing
+from pytest_dvwiki.cli.place import add_place, require_content, settings_of, shown
 from pytest_dvwiki.runs import today
 from pytest_dvwiki.wiki.page_summary import page_name
 
@@ -45,8 +45,7 @@ def run(args: argparse.Namespace) -> int:
     fingerprint, page = cause_called(layout, args.cause)
     called = page_name(page) if page else fingerprint
     match = {"page": called} if page else {"fingerprint": fingerprint}
-    with writing():
-        name = add(layout, match, keys, called=called, timeout=settings.lock_timeout)
+    name = add(layout, match, keys, called=called, timeout=settings.lock_timeout)
     print(f"{called} is waived by {name} until {keys['expires']}, see {shown(layout.waivers)}")
     return 0
 

@@ -17,6 +17,7 @@ from pytest_dvwiki.intake.occurrence import occurrence_of, task_id_of
 from pytest_dvwiki.intake.session import lines_of
 from pytest_dvwiki.model import BinRow, FixRow, Origin, RunRecord
 from pytest_dvwiki.model.sentences import count
+from pytest_dvwiki.reading import UserError
 from pytest_dvwiki.redact import redact
 from pytest_dvwiki.runs import today
 from pytest_dvwiki.wiki import outside
@@ -87,7 +88,7 @@ class ForeignPage(Struct):
         return "; ".join([made + (f", {fixes} with a reported fix" if fixes else ""), *self.notes])
 
 
-class NoWikiError(ValueError):
+class NoWikiError(UserError, ValueError):
     """Raised if a folder contains no wiki that can be imported; the message gives the reason."""
 
 

@@ -13,6 +13,7 @@ import msgspec
 from pytest_dvwiki.expressions import ExpressionError
 from pytest_dvwiki.model import Canceller, OriginType, Tier
 from pytest_dvwiki.patterns import expression
+from pytest_dvwiki.reading import UserError
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping
@@ -40,7 +41,7 @@ PatternTier = Tier | Literal["benign"]
 """`benign` is for messages that look like failures but are not; it takes precedence over every other pattern."""
 
 
-class PatternError(ValueError):
+class PatternError(UserError, ValueError):
     """Raised for a mistake in a pattern; the message gives the problem, and file, line, pattern and field."""
 
 

@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from msgspec import Struct
 
+from pytest_dvwiki.reading import UserError
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
@@ -22,7 +24,7 @@ _WORTH_PROCESSES = 20_000_000
 """Size on disk, in bytes, from which on several processes are faster than one."""
 
 
-class FarmError(Exception):
+class FarmError(UserError):
     """Raised if a cluster cannot be used; the message gives the reason and a remedy."""
 
 

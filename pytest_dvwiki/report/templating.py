@@ -6,6 +6,7 @@ import functools
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from pytest_dvwiki.reading import UserError
 from pytest_dvwiki.redact import clean
 
 if TYPE_CHECKING:
@@ -14,7 +15,7 @@ if TYPE_CHECKING:
 TEMPLATES = Path(__file__).parent / "templates"
 
 
-class MissingError(Exception):
+class MissingError(UserError):
     """A package of the extra `report` is not installed; the message has the command to install it."""
 
     def __init__(self, package: str | None) -> None:

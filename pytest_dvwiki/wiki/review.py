@@ -37,7 +37,7 @@ _DECIDED = ("decided_by", "decided_on", "note")
 _EDITED = ("edited_by", "edited_on")
 
 
-class ReviewError(ValueError):
+class ReviewError(reading.UserError, ValueError):
     """Raised if a proposal does not exist, cannot be read, or cannot be decided; the message is one line."""
 
 

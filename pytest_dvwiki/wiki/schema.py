@@ -41,7 +41,7 @@ _TAKEN = frozenset({"flaky", "index", "review", "schema", "wiki"})
 """Reserved names: other files and folders of a wiki use them, so no section can."""
 
 
-class SchemaError(ValueError):
+class SchemaError(reading.UserError, ValueError):
     """Raised for an invalid `schema.yaml`; the message gives file, line and remedy."""
 
 

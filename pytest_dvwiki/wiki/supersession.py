@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from pytest_dvwiki.reading import UserError
 from pytest_dvwiki.wiki.kinds import bug
 from pytest_dvwiki.wiki.text import pages
 
@@ -27,7 +28,7 @@ _NOT_MERGED = {
 }
 
 
-class MergeError(ValueError):
+class MergeError(UserError, ValueError):
     """Raised if two pages cannot be merged; the message gives the reason and what to do instead."""
 
 

@@ -39,9 +39,6 @@ def registry_of(
         first: Files or folders that take precedence over all others.
         problem: Called with a message for each invalid pattern, which is skipped. By default, messages go to
             standard error.
-
-    Raises:
-        UsageError: A pattern given by an option is invalid, or its file cannot be read.
     """
     from pytest_dvwiki.extensions import further_patterns  # noqa: PLC0415
     from pytest_dvwiki.patterns.registry import load_registry  # noqa: PLC0415

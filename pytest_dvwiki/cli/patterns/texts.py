@@ -9,11 +9,7 @@ from pytest_dvwiki.cli import UsageError
 
 
 def require_bare_name(name: str) -> None:
-    """Check by the file name that a file is plain text.
-
-    Raises:
-        UsageError: The file is compressed, or an archive.
-    """
+    """Check by the file name that a file is plain text."""
     from pytest_dvwiki.capture.files.archives import is_archive, single_name  # noqa: PLC0415
 
     if is_archive(name) or single_name(name) is not None:
@@ -21,11 +17,7 @@ def require_bare_name(name: str) -> None:
 
 
 def read_text(name: str) -> str:
-    """Return the text of a file, or of standard input for `-`, decoded and split into lines as logs are.
-
-    Raises:
-        UsageError: The file cannot be read.
-    """
+    """Return the text of a file, or of standard input for `-`, decoded and split into lines as logs are."""
     from pytest_dvwiki.logtext.logs import LogStream, LogText  # noqa: PLC0415
 
     require_bare_name(name)

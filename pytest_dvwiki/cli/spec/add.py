@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from pytest_dvwiki.cli.manual_record import record_of_now, required_text
-from pytest_dvwiki.cli.place import add_place, settings_of, shown, writing
+from pytest_dvwiki.cli.place import add_place, settings_of, shown
 
 if TYPE_CHECKING:
     import argparse
@@ -51,8 +51,7 @@ def run(args: argparse.Namespace) -> int:
         date=record.finished[:10],
         task_id=record.task_id,
     )
-    with writing():
-        done = archive(layout, record, clarification=clarification, lock_timeout=settings.lock_timeout)
+    done = archive(layout, record, clarification=clarification, lock_timeout=settings.lock_timeout)
     for page, reason in done.refused:
         print(f"{shown(layout.wiki / page)} was left alone: {reason}")
     if clarification.path in dict(done.refused):

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 from pytest_dvwiki.cli import UsageError
 from pytest_dvwiki.cli.place import add_place, settings_of, shown
 from pytest_dvwiki.model.sentences import count
-from pytest_dvwiki.settings import SettingsError
 
 if TYPE_CHECKING:
     import argparse
@@ -54,10 +53,7 @@ def run(args: argparse.Namespace) -> int:
     from pytest_dvwiki.specs.generate import SpecGenerator  # noqa: PLC0415
     from pytest_dvwiki.specs.rounds import CACHE, clean  # noqa: PLC0415
 
-    try:
-        generator = SpecGenerator.of(settings_of(args).layout, activity=print, debug=args.debug)
-    except SettingsError as error:
-        raise UsageError(str(error)) from error
+    generator = SpecGenerator.of(settings_of(args).layout, activity=print, debug=args.debug)
     if args.jobs < 1:
         raise UsageError(f"--jobs {args.jobs}: expected a number, at least 1")
     if args.clean is not None and args.clean < 0:
