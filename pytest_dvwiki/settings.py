@@ -55,6 +55,8 @@ class Layout:
     """Absolute path of the project. Paths in records are relative to it."""
     wiki: Path
     """Absolute path of the wiki, by default `.agent/wiki` in the root."""
+    lock_timeout: float = 30.0
+    """Seconds to wait for another process that writes to the wiki."""
 
     @property
     def agent(self) -> Path:
@@ -515,7 +517,7 @@ def resolve(
     wiki = Path(os.path.normpath(root / os.path.expanduser(values["wiki_dir"])))  # noqa: PTH111
     if wiki in {root, *root.parents}:
         raise SettingsError(f"wiki_dir {values['wiki_dir']!r}: the wiki needs a folder of its own below {root}")
-    return Settings(layout=Layout(root=root, wiki=wiki), **values)
+    return Settings(layout=Layout(root, wiki, values["lock_timeout"]), **values)
 
 
 def _ip_types(document: Any) -> tuple[str, ...]:

@@ -61,7 +61,6 @@ def run(args: argparse.Namespace) -> int:
         check=args.check,
         restore=args.restore,
         reclassified=reclassified,
-        lock_timeout=settings.lock_timeout,
         progress=progress,
     )
     if args.reindex:

@@ -6,7 +6,7 @@ import sys
 from typing import TYPE_CHECKING
 
 from pytest_dvwiki.cli import UsageError
-from pytest_dvwiki.cli.place import add_place, require_content, settings_of
+from pytest_dvwiki.cli.place import add_place, layout_of, require_content
 from pytest_dvwiki.model.sentences import count
 
 if TYPE_CHECKING:
@@ -35,10 +35,9 @@ def run(args: argparse.Namespace) -> int:
 
     if args.older_than < 0:
         raise UsageError(f"--older-than {args.older_than}: a number of days cannot be negative")
-    settings = settings_of(args)
-    layout = settings.layout
+    layout = layout_of(args)
     require_content(layout)
-    done = compact(layout, older_than_days=args.older_than, lock_timeout=settings.lock_timeout)
+    done = compact(layout, older_than_days=args.older_than)
     for month, records in done.months.items():
         print(f"tasks/{month}.yaml: {count(records, 'record')} rolled up")
     for reason in done.left:

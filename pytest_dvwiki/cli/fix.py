@@ -58,7 +58,7 @@ def run(args: argparse.Namespace) -> int:
         row = replace(row, **_commits(repository, args.commit))
         called = _display_name(fingerprint, page)
         message = f"fix of {called} is on record (to take it back: `dvwiki fix {called} --take-back`)"
-    archive(layout, record_of_now("fix", repository, fixes=(row,)), lock_timeout=settings.lock_timeout)
+    archive(layout, record_of_now("fix", repository, fixes=(row,)))
     print(f"{message}{f', see {shown(layout.wiki / page)}' if page else ''}")
     return 0
 

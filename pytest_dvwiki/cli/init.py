@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pytest_dvwiki import agent, reading
-from pytest_dvwiki.cli.place import add_place, settings_of, shown
+from pytest_dvwiki.cli.place import add_place, layout_of, shown
 
 if TYPE_CHECKING:
     import argparse
@@ -32,9 +32,8 @@ def run(args: argparse.Namespace) -> int:
     """Create missing files and folders; existing ones are not changed."""
     from pytest_dvwiki.wiki.writing.build import init  # noqa: PLC0415 (YAML and the caches load with it)
 
-    settings = settings_of(args)
-    layout = settings.layout
-    made = init(layout, lock_timeout=settings.lock_timeout)
+    layout = layout_of(args)
+    made = init(layout)
     for path in made:
         print(f"made {shown(layout.agent / path)}")
     if not made:

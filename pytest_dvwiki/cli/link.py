@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from pytest_dvwiki.cli import UsageError
 from pytest_dvwiki.cli.manual_record import required_text
-from pytest_dvwiki.cli.place import add_place, require_wiki, settings_of, shown
+from pytest_dvwiki.cli.place import add_place, layout_of, require_wiki, shown
 
 if TYPE_CHECKING:
     import argparse
@@ -34,8 +34,7 @@ def run(args: argparse.Namespace) -> int:
     from pytest_dvwiki.wiki.text import pages  # noqa: PLC0415
     from pytest_dvwiki.wiki.writing.build import change_page  # noqa: PLC0415
 
-    settings = settings_of(args)
-    layout = settings.layout
+    layout = layout_of(args)
     require_wiki(layout)
     url = required_text(args.url, "URL", "give the address of the ticket")
     if not _URL.fullmatch(url):
@@ -59,7 +58,7 @@ def run(args: argparse.Namespace) -> int:
         return edited
 
     entry = f"{page.path}: link to {url}"
-    problem = change_page(layout, page.path, linked, log_text=entry, lock_timeout=settings.lock_timeout)
+    problem = change_page(layout, page.path, linked, log_text=entry)
     if problem or refused:
         print(f"{shown(layout.wiki / page.path)} was left alone: {problem or refused[0]}")
         return 1

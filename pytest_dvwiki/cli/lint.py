@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from msgspec import to_builtins
 
-from pytest_dvwiki.cli.place import add_place, require_wiki, settings_of
+from pytest_dvwiki.cli.place import add_place, layout_of, require_wiki
 from pytest_dvwiki.model.sentences import count
 
 if TYPE_CHECKING:
@@ -59,12 +59,11 @@ def run(args: argparse.Namespace) -> int:
     from pytest_dvwiki.upkeep.lint import check  # noqa: PLC0415 (YAML and the caches load with it)
     from pytest_dvwiki.wiki.writing.build import build  # noqa: PLC0415
 
-    settings = settings_of(args)
-    layout = settings.layout
+    layout = layout_of(args)
     require_wiki(layout)
     if args.fix:
-        build(layout, lock_timeout=settings.lock_timeout)
-        mark(layout, lock_timeout=settings.lock_timeout)
+        build(layout)
+        mark(layout)
     checked = check(layout, args.depth)
     for line in _FORMATS[args.format](checked.findings, checked.deciles, layout):
         print(line)

@@ -69,7 +69,7 @@ def run(args: argparse.Namespace) -> int:
             also = tuple(Path(path).absolute() for _, path in args.export)
             try:
                 upkeep = Upkeep(people=people, also=also)
-                made = commit(layout, args.branch, "maintain", lock_timeout=settings.lock_timeout, upkeep=upkeep)
+                made = commit(layout, args.branch, "maintain", upkeep=upkeep)
             except RefusedError as error:
                 print(f"not committed: {error}")
                 return 1
@@ -91,7 +91,7 @@ def _steps(settings: Settings) -> Iterator[str]:
     from pytest_dvwiki.upkeep.reclassify import reclassify_all  # noqa: PLC0415
     from pytest_dvwiki.wiki.writing.build import build, leave_out  # noqa: PLC0415
 
-    layout, timeout = settings.layout, settings.lock_timeout
+    layout = settings.layout
     try:
         reclassified = reclassify_all(settings)
         if reclassified.file is not None:
@@ -99,15 +99,15 @@ def _steps(settings: Settings) -> Iterator[str]:
     except PatternError as error:
         reclassified = None
         yield f"reclassify: skipped, because a pattern is invalid: {error}"
-    built = build(layout, reclassified=reclassified, lock_timeout=timeout)
+    built = build(layout, reclassified=reclassified)
     if built.changed:
         yield f"build: {count(len(built.changed), 'file')}"
-    if left := leave_out(layout, _STALE_DAYS, lock_timeout=timeout):
+    if left := leave_out(layout, _STALE_DAYS):
         yield f"stale for {_STALE_DAYS} days, left out of index and prompts: {', '.join(_pages(left))}"
-    if marked := mark(layout, lock_timeout=timeout):
+    if marked := mark(layout):
         yield f"drift: {', '.join(_pages(marked))}: warning about missing code set or removed"
     yield from _compiled(settings)
-    compacted = compact(layout, lock_timeout=timeout)
+    compacted = compact(layout)
     if compacted.months:
         yield f"compact: {count(sum(compacted.months.values()), 'record')} from {', '.join(compacted.months)}"
     found = [each for each in lint(layout, "full") if not each.is_warning]

@@ -53,7 +53,7 @@ def run(args: argparse.Namespace) -> int:
         return _undo(args, settings, reason)
     with WikiHistory(layout) as history:
         kept, other = (page_named(history.page_cache, name) for name in (args.kept, args.other))
-    done = merge(layout, kept.path, other.path, reason, lock_timeout=settings.lock_timeout)
+    done = merge(layout, kept.path, other.path, reason)
     for path, why in done.refused:
         print(f"{shown(layout.wiki / path)} was left alone: {why}")
     if not done.changed:
@@ -87,7 +87,7 @@ def _undo(args: argparse.Namespace, settings: Settings, reason: str | None) -> i
     layout = settings.layout
     with WikiHistory(layout) as history:
         kept, other = (cause_named(history.archive, history.page_cache, name) for name in (args.kept, args.other))
-    done = undo_merge(layout, kept, other, reason, lock_timeout=settings.lock_timeout)
+    done = undo_merge(layout, kept, other, reason)
     for path, why in done.refused:
         print(f"{shown(layout.wiki / path)} was left alone: {why}")
     with WikiHistory(layout) as history:

@@ -55,7 +55,7 @@ def run(args: argparse.Namespace) -> int:
 
     settings = settings_of(args)
     require_wiki(settings.layout)
-    queue = ReviewQueue(settings.layout, lock_timeout=settings.lock_timeout)
+    queue = ReviewQueue(settings.layout)
     if args.action is None:
         return _listed(args, settings.layout, queue)
     if args.action == "show":

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from pytest_dvwiki.cli import UsageError
 from pytest_dvwiki.cli.causes import add_cause, cause_called
 from pytest_dvwiki.cli.manual_record import required_text, user_of
-from pytest_dvwiki.cli.place import add_place, require_content, settings_of, shown
+from pytest_dvwiki.cli.place import add_place, layout_of, require_content, shown
 from pytest_dvwiki.runs import today
 from pytest_dvwiki.wiki.page_summary import page_name
 
@@ -33,8 +33,7 @@ def run(args: argparse.Namespace) -> int:
     """Add an entry to the waiver file and a line to the log."""
     from pytest_dvwiki.upkeep.waive import add  # noqa: PLC0415  # YAML loads with it
 
-    settings = settings_of(args)
-    layout = settings.layout
+    layout = layout_of(args)
     require_content(layout)
     keys = {
         key: required_text(given, f"--{key.replace('_', '-')}", _ADVICE)
@@ -45,7 +44,7 @@ def run(args: argparse.Namespace) -> int:
     fingerprint, page = cause_called(layout, args.cause)
     called = page_name(page) if page else fingerprint
     match = {"page": called} if page else {"fingerprint": fingerprint}
-    name = add(layout, match, keys, called=called, timeout=settings.lock_timeout)
+    name = add(layout, match, keys, called=called)
     print(f"{called} is waived by {name} until {keys['expires']}, see {shown(layout.waivers)}")
     return 0
 

@@ -85,7 +85,7 @@ def write(
         if settings.archive == "record":
             write_record_alone(layout, record, lists=lists)
             return replace(archived, written=True, pages=None), Lasting()
-        result = archive(layout, record, lists=lists, data=data, lock_timeout=settings.lock_timeout)
+        result = archive(layout, record, lists=lists, data=data)
     except Exception as error:  # noqa: BLE001  # the result is shown even if it cannot be written
         return replace(archived, problem=reading.described(error)), Lasting()
     archived = replace(

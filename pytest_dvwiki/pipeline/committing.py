@@ -62,16 +62,13 @@ def changed_by_people(layout: Layout, branch: str) -> frozenset[str]:
         return frozenset(each.path for each in head.changed(layout.agent.resolve()))
 
 
-def commit(
-    layout: Layout, branch: str, task_id: str, *, lock_timeout: float, upkeep: Upkeep | None = None
-) -> Committed:
+def commit(layout: Layout, branch: str, task_id: str, *, upkeep: Upkeep | None = None) -> Committed:
     """Commit the records that are not in git yet, and pages with changes only in their owned parts.
 
     Args:
         layout: Location of the wiki.
         branch: The branch; `HEAD` for the current one.
         task_id: The run that commits.
-        lock_timeout: Seconds to wait for another process that writes to the wiki.
         upkeep: More files to commit; a branch that is only behind HEAD is first fast-forwarded.
 
     Raises:
@@ -81,7 +78,7 @@ def commit(
     for left in reversed(range(_ATTEMPTS)):
         try:
             forward = upkeep is not None
-            with locked(layout.wiki, lock_timeout), Branch(layout.agent, branch, forward=forward) as target:
+            with locked(layout.wiki, layout.lock_timeout), Branch(layout.agent, branch, forward=forward) as target:
                 return _commit(layout, target, task_id, upkeep)
         except MovedError:
             if not left:

@@ -234,7 +234,7 @@ class MainRole:
 
         settings = self._settings
         try:
-            done = commit(settings.layout, settings.commit, self._task_id, lock_timeout=settings.lock_timeout)
+            done = commit(settings.layout, settings.commit, self._task_id)
         except RefusedError as error:
             self._guard.note(f"nothing was committed: {error}")
             return

@@ -146,7 +146,7 @@ def _page(layout: Layout, proposal: Proposal, _: str) -> str:
 
 
 def _section(layout: Layout, proposal: Proposal, _: str) -> str:
-    with locked(layout.wiki):
+    with locked(layout.wiki, layout.lock_timeout):
         try:
             text = with_section(schema_text(layout.wiki), proposal.text)
         except SchemaError as error:

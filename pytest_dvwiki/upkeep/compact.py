@@ -17,7 +17,7 @@ from pytest_dvwiki.model.sentences import count
 from pytest_dvwiki.records import store
 from pytest_dvwiki.records.codec import RecordError
 from pytest_dvwiki.records.disk import explained, replace
-from pytest_dvwiki.wiki.lock import TIMEOUT_S, locked
+from pytest_dvwiki.wiki.lock import locked
 from pytest_dvwiki.wiki.writing.log import add_to_log
 
 if TYPE_CHECKING:
@@ -38,16 +38,13 @@ class Compacted(Struct, frozen=True, kw_only=True):
     """Files that were not rolled up, one line each, with the reason."""
 
 
-def compact(
-    layout: Layout, *, older_than_days: int = DAYS, today: date | None = None, lock_timeout: float = TIMEOUT_S
-) -> Compacted:
+def compact(layout: Layout, *, older_than_days: int = DAYS, today: date | None = None) -> Compacted:
     """Roll up the records of old months. Counts in the wiki do not change.
 
     Args:
         layout: Where the wiki is.
         older_than_days: A month is rolled up if its last day was more than this many days ago.
         today: The current day, by default today in UTC.
-        lock_timeout: Seconds to wait for the lock.
 
     Raises:
         WikiError: A file could not be written, or the lock could not be taken.
@@ -56,7 +53,7 @@ def compact(
     result = Compacted(months={}, left=[])
     if not layout.tasks.is_dir():
         return result
-    with locked(layout.wiki, lock_timeout):
+    with locked(layout.wiki, layout.lock_timeout):
         for folder in _months_before(layout.tasks, limit):
             _roll_up(folder, layout.tasks, result)
         if result.months:

@@ -16,7 +16,6 @@ from pytest_dvwiki.upkeep.findings import Finding
 from pytest_dvwiki.upkeep.page import PageText
 from pytest_dvwiki.wiki.kinds.bug import is_pointer
 from pytest_dvwiki.wiki.kinds.marks import MARKED
-from pytest_dvwiki.wiki.lock import TIMEOUT_S
 from pytest_dvwiki.wiki.page_cache import PageCache
 from pytest_dvwiki.wiki.writing.build import mark_drift
 
@@ -64,12 +63,11 @@ def check_hints(root: Path, text: PageText) -> Iterator[Finding]:
                 )
 
 
-def mark(layout: Layout, *, lock_timeout: float = TIMEOUT_S) -> list[str]:
+def mark(layout: Layout) -> list[str]:
     """Mark the pages that cite missing code as stale, and unmark pages that no longer do.
 
     Args:
         layout: Where the wiki is.
-        lock_timeout: Seconds to wait for the lock.
 
     Returns:
         The changed pages, relative to the wiki.
@@ -86,7 +84,7 @@ def mark(layout: Layout, *, lock_timeout: float = TIMEOUT_S) -> list[str]:
             if not page.problem and not is_pointer(page) and (category != "bugs" or page.fingerprints())
             for text in (PageText.read(layout.wiki, page),)
         }
-    return mark_drift(layout, marks, lock_timeout=lock_timeout)
+    return mark_drift(layout, marks)
 
 
 def _problem(root: Path, path: str, name: str) -> str | None:

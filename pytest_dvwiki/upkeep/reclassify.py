@@ -32,5 +32,4 @@ def reclassify_all(settings: Settings) -> Reclassified:
         tool=TOOL,
         registry=registry.hash,
         fingerprint_version=FINGERPRINT_VERSION,
-        lock_timeout=settings.lock_timeout,
     )

@@ -23,7 +23,7 @@ _KEY = re.compile(r"^waivers:(?:[ \t]*(?:\[[ \t]*\]|null|~))?(?=[ \t]*(?:#.*)?\r
 """Matches the key `waivers` without entries: no value, null, or an empty list."""
 
 
-def add(layout: Layout, match: Mapping[str, str], keys: Mapping[str, str], *, called: str, timeout: float) -> str:
+def add(layout: Layout, match: Mapping[str, str], keys: Mapping[str, str], *, called: str) -> str:
     """Add a waiver to the project's `waivers.yaml`, and a line to the log.
 
     Args:
@@ -31,7 +31,6 @@ def add(layout: Layout, match: Mapping[str, str], keys: Mapping[str, str], *, ca
         match: What the waiver matches.
         keys: The other keys of the waiver, without an id.
         called: Name of the cause for the waiver's id and the log.
-        timeout: Seconds to wait for the lock.
 
     Returns:
         The id of the waiver.
@@ -40,7 +39,7 @@ def add(layout: Layout, match: Mapping[str, str], keys: Mapping[str, str], *, ca
         WikiError: The file cannot be read, or cannot be edited without changing people's text.
     """
     path = layout.waivers
-    with locked(layout.wiki, timeout):
+    with locked(layout.wiki, layout.lock_timeout):
         try:
             text = reading.read_bytes(path).decode()
         except FileNotFoundError:

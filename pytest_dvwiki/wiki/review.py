@@ -19,7 +19,7 @@ from pytest_dvwiki.records.disk import WikiError
 from pytest_dvwiki.redact import redact
 from pytest_dvwiki.runs import now
 from pytest_dvwiki.wiki import outside
-from pytest_dvwiki.wiki.lock import TIMEOUT_S, locked
+from pytest_dvwiki.wiki.lock import locked
 from pytest_dvwiki.wiki.text import pages
 
 if TYPE_CHECKING:
@@ -82,12 +82,11 @@ class ReviewQueue:
 
     Args:
         layout: Where the wiki is.
-        lock_timeout: Seconds to wait for another process that writes.
     """
 
-    def __init__(self, layout: Layout, *, lock_timeout: float = TIMEOUT_S) -> None:
+    def __init__(self, layout: Layout) -> None:
         self._wiki = layout.wiki
-        self._lock_timeout = lock_timeout
+        self._lock_timeout = layout.lock_timeout
 
     def propose(
         self, kind: Kind, target: str, text: str, *, by: str, reason: str, base: str = "", sources: Iterable[str] = ()

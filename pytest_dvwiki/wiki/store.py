@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from pytest_dvwiki.wiki import outside
@@ -49,8 +50,7 @@ class WikiStore(CheckedStore):
         lock_timeout: float = TIMEOUT_S,
         pages: Callable[[], AbstractContextManager[PageCache]] | None = None,
     ) -> None:
-        self._layout = config.layout
-        self._lock_timeout = lock_timeout
+        self._layout = replace(config.layout, lock_timeout=lock_timeout)
         self._pages = pages or self._opened
         self._loaded: tuple[object, Schema] | None = None
         super().__init__(role)
@@ -84,13 +84,13 @@ class WikiStore(CheckedStore):
     def _replace(self, path: str, decide: Callable[[bytes | None], bytes | None], log_text: str) -> str | None:
         if outside.leads_out(self._layout.wiki, self._layout.wiki / path):
             return outside.REASON  # before the content of an outside file can get into an answer
-        return build.change_page(self._layout, path, decide, log_text=log_text, lock_timeout=self._lock_timeout)
+        return build.change_page(self._layout, path, decide, log_text=log_text)
 
     def _add_line(self, path: str, title: str, make: Callable[[str], str | None]) -> None:
-        build.add_line(self._layout, path, title, make, lock_timeout=self._lock_timeout)
+        build.add_line(self._layout, path, title, make)
 
     def _propose(self, kind: Kind, target: str, text: str, reason: str) -> str:
-        queue = ReviewQueue(self._layout, lock_timeout=self._lock_timeout)
+        queue = ReviewQueue(self._layout)
         return queue.propose(kind, target, text, by=self.role, reason=reason).id
 
     def _keeper(self, place: Address) -> Address | None:

@@ -11,7 +11,7 @@ import signal
 import subprocess
 import sys
 import tempfile
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -122,7 +122,7 @@ def what_is_wrong(place: Layout, said: Sequence[str]) -> str | None:
 
 def _look(place: Layout, said: Sequence[str]) -> None:
     _nothing_is_torn(place)
-    archive(place, record(40, occurrence()), lock_timeout=10.0)
+    archive(replace(place, lock_timeout=10.0), record(40, occurrence()))
     result = build(place)
     assert (result.refused, result.problems) == ([], [])
     _nothing_is_torn(place)

@@ -46,7 +46,7 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Layout:
 
 
 def committed(place: Layout, branch: str = "HEAD", task: str = TASK) -> Committed:
-    return commit(place, branch, task, lock_timeout=5)
+    return commit(place, branch, task)
 
 
 def state(place: Layout) -> list[str]:

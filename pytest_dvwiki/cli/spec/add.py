@@ -51,7 +51,7 @@ def run(args: argparse.Namespace) -> int:
         date=record.finished[:10],
         task_id=record.task_id,
     )
-    done = archive(layout, record, clarification=clarification, lock_timeout=settings.lock_timeout)
+    done = archive(layout, record, clarification=clarification)
     for page, reason in done.refused:
         print(f"{shown(layout.wiki / page)} was left alone: {reason}")
     if clarification.path in dict(done.refused):

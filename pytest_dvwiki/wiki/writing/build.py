@@ -17,7 +17,7 @@ from pytest_dvwiki.records.verdicts import Apart, Rulings, write
 from pytest_dvwiki.runs import today
 from pytest_dvwiki.version import TOOL
 from pytest_dvwiki.wiki import outside
-from pytest_dvwiki.wiki.lock import TIMEOUT_S, locked
+from pytest_dvwiki.wiki.lock import locked
 from pytest_dvwiki.wiki.supersession import MergeError
 from pytest_dvwiki.wiki.writing import joining
 from pytest_dvwiki.wiki.writing.log import add_to_log, ingested, log_file
@@ -65,7 +65,7 @@ class BuildResult(Struct, frozen=True, kw_only=True):
     """The runs that had no pages before, such as runs of shards."""
 
 
-def init(layout: Layout, *, lock_timeout: float = TIMEOUT_S) -> list[str]:
+def init(layout: Layout) -> list[str]:
     """Create missing folders and files of the wiki.
 
     Returns:
@@ -74,7 +74,7 @@ def init(layout: Layout, *, lock_timeout: float = TIMEOUT_S) -> list[str]:
     Raises:
         WikiError: The wiki cannot be written.
     """
-    with writing(layout, lock_timeout, scaffolded=False) as writer:
+    with writing(layout, scaffolded=False) as writer:
         made = scaffold(layout)
         writer.refresh()
         writer.write_indexes()
@@ -91,7 +91,6 @@ def archive(
     lists: Iterable[Iterable[str]] = (),
     clarification: Clarification | None = None,
     data: bytes | None = None,
-    lock_timeout: float = TIMEOUT_S,
 ) -> ArchiveResult:
     """Write the record of a run, then the pages of its causes, the indexes and the log.
 
@@ -103,14 +102,13 @@ def archive(
         lists: The lists of tests that `record.suites` refers to.
         clarification: A clarification in the record; it is added to its page only once.
         data: The bytes of the record, if it was read from a file; the same bytes are written.
-        lock_timeout: Seconds to wait for another process that writes.
 
     Raises:
         WikiError: The record or the log could not be written, or the lock could not be taken. A page that could not be
             edited is not an error; it is listed in the result.
     """
     began = time.monotonic()
-    with writing(layout, lock_timeout) as writer:
+    with writing(layout) as writer:
         writer.archive.refresh()
         for listed in lists:
             write_suite(layout.tasks, listed)
@@ -158,7 +156,6 @@ def build(
     check: bool = False,
     restore: bool = False,
     reclassified: Reclassified | None = None,
-    lock_timeout: float = TIMEOUT_S,
     progress: Progress | None = None,
 ) -> BuildResult:
     """Rebuild all derived content; the result is byte for byte the same on any machine.
@@ -170,7 +167,6 @@ def build(
         check: Write nothing, and only report what differs.
         restore: Restore deleted pages.
         reclassified: The result of a preceding reclassification; missing pages of its new subtypes are created.
-        lock_timeout: Seconds to wait for another process that writes.
         progress: Called from time to time with the name of a step and its count so far.
 
     Raises:
@@ -182,7 +178,7 @@ def build(
         with WikiWriter(layout, check=True, progress=progress) as writer:
             rebuild(writer, restore=restore, subtypes=subtypes)
             return _result(writer, began)
-    with writing(layout, lock_timeout, progress=progress) as writer:
+    with writing(layout, progress=progress) as writer:
         sweep(layout)
         merged = rebuild(writer, restore=restore, subtypes=subtypes)
         result = replace(_result(writer, began), merged=tuple(merged))
@@ -199,7 +195,6 @@ def change_page(
     decide: Callable[[bytes | None], bytes | None],
     *,
     log_text: str,
-    lock_timeout: float = TIMEOUT_S,
 ) -> str | None:
     """Change or create a page, then update the indexes and the log.
 
@@ -208,7 +203,6 @@ def change_page(
         path: The page, relative to the wiki.
         decide: Returns the new bytes, or None for no change, given the current bytes (None if there is no page).
         log_text: The text for the log.
-        lock_timeout: Seconds to wait for another process that writes.
 
     Returns:
         Why the page could not be changed; None if there was no problem.
@@ -216,7 +210,7 @@ def change_page(
     Raises:
         WikiError: The page, the index or the log could not be written, or the lock could not be taken.
     """
-    with writing(layout, lock_timeout) as writer:
+    with writing(layout) as writer:
         present = writer.files.present(path)
         data = decide(present)
         if data is None or data == present:
@@ -230,9 +224,7 @@ def change_page(
         return None
 
 
-def merge(
-    layout: Layout, kept: str, other: str, reason: str | None = None, *, lock_timeout: float = TIMEOUT_S
-) -> BuildResult:
+def merge(layout: Layout, kept: str, other: str, reason: str | None = None) -> BuildResult:
     """Merge two bug pages: the first counts the runs of both from then on, and the second points to it.
 
     What people wrote on either page stays there. If no page changes, nothing is written.
@@ -242,14 +234,13 @@ def merge(
         kept: Path of the page that stays, relative to the wiki.
         other: Path of the page that points to it.
         reason: Why the causes are the same, in one line.
-        lock_timeout: Seconds to wait for another process that writes.
 
     Raises:
         MergeError: The pages cannot be merged; nothing was written.
         WikiError: A page could not be written, or the lock could not be taken.
     """
     began = time.monotonic()
-    with writing(layout, lock_timeout, scaffolded=False) as writer:
+    with writing(layout, scaffolded=False) as writer:
         writer.refresh()
         with writer.page_cache.batch():
             joining.merge(writer.views, kept, other, reason)
@@ -259,9 +250,7 @@ def merge(
         return _result(writer, began)
 
 
-def undo_merge(
-    layout: Layout, kept: str, other: str, reason: str | None = None, *, lock_timeout: float = TIMEOUT_S
-) -> BuildResult:
+def undo_merge(layout: Layout, kept: str, other: str, reason: str | None = None) -> BuildResult:
     """Record that two causes are different, and give each its own page again.
 
     This overrides what the records suggest, and any later merge of the pages on another branch.
@@ -271,7 +260,6 @@ def undo_merge(
         kept: Fingerprint of the first cause.
         other: Fingerprint of the second cause; it is separated from all causes that were joined with the first cause.
         reason: Why the causes are different, in one line.
-        lock_timeout: Seconds to wait for another process that writes.
 
     Raises:
         MergeError: The two fingerprints are the same, or a page cannot be edited.
@@ -280,7 +268,7 @@ def undo_merge(
     began = time.monotonic()
     if kept == other:
         raise MergeError(f"{kept} is given twice; give the fingerprints of two different causes")
-    with writing(layout, lock_timeout, scaffolded=False) as writer:
+    with writing(layout, scaffolded=False) as writer:
         writer.refresh()
         causes = writer.archive.identities(kept, other)
         apart = Apart(kept=(kept,), other=(other,), reason=reason or "")
@@ -294,7 +282,7 @@ def undo_merge(
         return _result(writer, began)
 
 
-def mark_drift(layout: Layout, problems: Mapping[str, str | None], *, lock_timeout: float = TIMEOUT_S) -> list[str]:
+def mark_drift(layout: Layout, problems: Mapping[str, str | None]) -> list[str]:
     """Mark pages that cite missing code, and unmark pages that no longer do.
 
     The mark is stored only on the page and not derived from records, so `build` does not change it.
@@ -302,7 +290,6 @@ def mark_drift(layout: Layout, problems: Mapping[str, str | None], *, lock_timeo
     Args:
         layout: Where the wiki is.
         problems: Maps the path of each page, relative to the wiki, to its problem; None if the page has none.
-        lock_timeout: Seconds to wait for another process that writes.
 
     Returns:
         The changed files, relative to the wiki.
@@ -315,10 +302,10 @@ def mark_drift(layout: Layout, problems: Mapping[str, str | None], *, lock_timeo
         for path, problem in sorted(problems.items()):
             writer.files.mark_drift(path, problem)
 
-    return _marked(layout, mark, "marked or unmarked", lock_timeout)
+    return _marked(layout, mark, "marked or unmarked")
 
 
-def leave_out(layout: Layout, days: int, *, lock_timeout: float = TIMEOUT_S) -> list[str]:
+def leave_out(layout: Layout, days: int) -> list[str]:
     """Take bug pages out of the index if they have been stale for `days` days and none of their fixes ever held.
 
     The mark is stored only on the page. It is removed when the cause comes back, or when people set another status.
@@ -326,7 +313,6 @@ def leave_out(layout: Layout, days: int, *, lock_timeout: float = TIMEOUT_S) -> 
     Args:
         layout: Where the wiki is.
         days: Minimum number of days that a page has been stale, counted up to the newest record.
-        lock_timeout: Seconds to wait for another process that writes.
 
     Returns:
         The changed files, relative to the wiki.
@@ -335,12 +321,12 @@ def leave_out(layout: Layout, days: int, *, lock_timeout: float = TIMEOUT_S) -> 
         WikiError: A page could not be written, or the lock could not be taken.
     """
     done = f"left the index, stale for {days} days"
-    return _marked(layout, lambda writer: writer.views.leave_out(days), done, lock_timeout)
+    return _marked(layout, lambda writer: writer.views.leave_out(days), done)
 
 
-def _marked(layout: Layout, mark: Callable[[WikiWriter], None], done: str, lock_timeout: float) -> list[str]:
+def _marked(layout: Layout, mark: Callable[[WikiWriter], None], done: str) -> list[str]:
     """Let `mark` mark pages, then write the indexes and the log; return the changed files."""
-    with writing(layout, lock_timeout, scaffolded=False) as writer:
+    with writing(layout, scaffolded=False) as writer:
         writer.refresh()
         with writer.page_cache.batch():
             mark(writer)
@@ -350,9 +336,7 @@ def _marked(layout: Layout, mark: Callable[[WikiWriter], None], done: str, lock_
         return sorted(set(writer.files.changed))
 
 
-def add_line(
-    layout: Layout, path: str, title: str, make: Callable[[str], str | None], *, lock_timeout: float = TIMEOUT_S
-) -> None:
+def add_line(layout: Layout, path: str, title: str, make: Callable[[str], str | None]) -> None:
     """Append a dated line to the log or a similar file.
 
     Args:
@@ -360,12 +344,11 @@ def add_line(
         path: The file, relative to the wiki; created if missing.
         title: The title of a new file.
         make: Returns the line, or None for no change, given the current text of the file.
-        lock_timeout: Seconds to wait for another process that writes.
 
     Raises:
         WikiError: The file could not be written, or the lock could not be taken.
     """
-    with locked(layout.wiki, lock_timeout):
+    with locked(layout.wiki, layout.lock_timeout):
         file = log_file(layout, path)
         with explained(file):
             text = reading.read_bytes(file, outside.MOST).decode("utf-8", "replace") if file.exists() else ""

@@ -16,7 +16,7 @@ from pytest_dvwiki.records.archive import Archive
 from pytest_dvwiki.records.name_parts import check_of
 from pytest_dvwiki.records.tables import moment_of
 from pytest_dvwiki.records.verdicts import Ruling, Rulings
-from pytest_dvwiki.wiki.lock import TIMEOUT_S, locked
+from pytest_dvwiki.wiki.lock import locked
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -58,7 +58,6 @@ def reclassify(
     tool: str,
     registry: str,
     fingerprint_version: int,
-    lock_timeout: float = TIMEOUT_S,
 ) -> Reclassified:
     """Judge again all causes with verdicts of another registry or fingerprint version; write the changed verdicts.
 
@@ -70,12 +69,14 @@ def reclassify(
         tool: Name and version of this program.
         registry: Hash of the current patterns.
         fingerprint_version: The current fingerprint version.
-        lock_timeout: Seconds to wait for another process that writes.
 
     Raises:
         WikiError: The file could not be written, or the lock could not be taken.
     """
-    with locked(layout.wiki, lock_timeout), Archive(layout.tasks, layout.wiki / ".cache" / "records.sqlite") as archive:
+    with (
+        locked(layout.wiki, layout.lock_timeout),
+        Archive(layout.tasks, layout.wiki / ".cache" / "records.sqlite") as archive,
+    ):
         archive.refresh(verify=True)
         known = verdicts.read(layout.tasks)
         old = [

@@ -114,21 +114,19 @@ class WikiWriter:
 
 
 @contextlib.contextmanager
-def writing(
-    layout: Layout, lock_timeout: float, *, scaffolded: bool = True, progress: Progress | None = None
-) -> Iterator[WikiWriter]:
+def writing(layout: Layout, *, scaffolded: bool = True, progress: Progress | None = None) -> Iterator[WikiWriter]:
     """Open a wiki for writing, under its lock.
 
     Args:
         layout: Where the wiki is.
-        lock_timeout: Seconds to wait for another process that writes.
         scaffolded: Create the wiki's folders and files first if there is no wiki yet.
         progress: Called with the name of each step and its count so far.
 
     Raises:
         WikiError: The lock could not be taken, or the cache failed during the work.
     """
-    with _sound_cache(layout), locked(layout.wiki, lock_timeout), WikiWriter(layout, progress=progress) as writer:
+    lock = locked(layout.wiki, layout.lock_timeout)
+    with _sound_cache(layout), lock, WikiWriter(layout, progress=progress) as writer:
         if scaffolded and not (layout.wiki / "index.md").exists():
             scaffold(layout)
         yield writer
