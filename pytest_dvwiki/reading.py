@@ -67,6 +67,14 @@ def described(error: Exception) -> str:
     return f"{error.filename}: {reason(error)}" if error.filename else reason(error)
 
 
+def text_or_empty(path: Path, most: int = MOST) -> str:
+    """Return the text of a file, with replacement characters for invalid bytes; empty if it cannot be read."""
+    try:
+        return read_bytes(path, most).decode("utf-8", "replace")
+    except OSError:
+        return ""
+
+
 def open_regular(path: Path | str) -> BufferedReader:
     """Open a regular file for reading.
 

@@ -154,7 +154,7 @@ class WikiQueryService:
 
         def found(knowledge: Knowledge) -> str:
             listed = [page for page in _with(knowledge.all(category), wanted) if is_wanted(page)]
-            listed.sort(key=lambda page: (_is_filled(page), usefulness(page)))
+            listed.sort(key=lambda page: (page.metadata.get("filled") is True, usefulness(page)))
             kinds = ([page for page in listed if comes_last(page) is last] for last in (False, True))
             blocks = knowledge.blocks(page for kind in kinds for page in kind[: max(0, top_k)])
             return fit(blocks, budget, count=counting(self.config.tokenizer), share=self._share(category))
@@ -189,7 +189,3 @@ class WikiQueryService:
 def _with(listed: Iterable[PageSummary], wanted: dict[str, str | None]) -> list[PageSummary]:
     """Return the pages that have the wanted values; None means any value."""
     return [page for page in listed if all(value is None or page.text(key) == value for key, value in wanted.items())]
-
-
-def _is_filled(page: PageSummary) -> bool:
-    return page.metadata.get("filled") is True

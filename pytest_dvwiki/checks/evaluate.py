@@ -143,9 +143,8 @@ def check(path: Path, *, root: Path, environment: Mapping[str, str]) -> CheckRes
         inputs = inputs_of(checked, environment)
     except CheckError as error:
         raise CheckError(str(error).replace(f"{root}{os.sep}", "")) from error
-    entries = (
-        _of_files(inputs, checked.items, root) if _is_of_files(checked) else _Extraction(checked, inputs).entries()
-    )
+    is_of_files = all(item.match is None for item in checked.items)
+    entries = _of_files(inputs, checked.items, root) if is_of_files else _Extraction(checked, inputs).entries()
     found, missing, extra = [], [], []
     for item, entry in entries:
         if entry.reason:
@@ -177,10 +176,6 @@ def check(path: Path, *, root: Path, environment: Mapping[str, str]) -> CheckRes
 
 def _shown(path: Path | str, root: Path) -> str:
     return shown_path(os.path.normpath(path), root)
-
-
-def _is_of_files(checked: Check) -> bool:
-    return all(item.match is None for item in checked.items)
 
 
 def _of_files(

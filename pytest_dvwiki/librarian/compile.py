@@ -28,6 +28,7 @@ from pytest_dvwiki.runs import today
 from pytest_dvwiki.tokens import by_rule
 from pytest_dvwiki.wiki import outside
 from pytest_dvwiki.wiki.kinds import topic
+from pytest_dvwiki.wiki.page_summary import page_name
 from pytest_dvwiki.wiki.query import WikiHistory
 from pytest_dvwiki.wiki.review import ReviewQueue
 from pytest_dvwiki.wiki.writing import build
@@ -188,7 +189,11 @@ class _Page:
             self._lessons,
             relations,
             claims,
-            elsewhere={name: f" in [{_stem(page)}]({_stem(page)}.md)" for name, page in self._pages_of().items()},
+            elsewhere={
+                each.id: f" in [{page_name(page)}]({page_name(page)}.md)"
+                for page, listed in self._others()
+                for each in listed
+            },
             resolves=lambda task: self._history.archive.record(task) is not None,
         )
         for each in made.refused:
@@ -268,9 +273,6 @@ class _Page:
     def _outcome(self, status: Status, text: str, details: Iterable[str] = ()) -> Outcome:
         return Outcome(page=self._page, status=status, text=text, details=tuple(details))
 
-    def _pages_of(self) -> dict[str, str]:
-        return {name: page for page, found in self._others() for name in (each.id for each in found)}
-
     def _elsewhere(self) -> dict[str, Lesson]:
         found = {each.id: each for _, listed in self._others() for each in listed}
         return dict(list(found.items())[:_ELSEWHERE])
@@ -344,7 +346,3 @@ def _states(layout: Layout) -> dict[str, _State]:
         return msgspec.json.decode(reading.read_bytes(_cache(layout) / "compiled.json"), type=dict[str, _State])
     except (OSError, msgspec.MsgspecError):
         return {}
-
-
-def _stem(page: str) -> str:
-    return page.rpartition("/")[2].removesuffix(".md")

@@ -341,11 +341,7 @@ def _write(layout: Layout, page: str, wanted: Sequence[Lesson]) -> str | None:
 
 def is_noted(layout: Layout, task_id: str) -> bool:
     """Return whether the log shows that the lessons of a session were already taken."""
-    try:
-        text = reading.read_bytes(layout.wiki / "log.md").decode("utf-8", "replace")
-    except OSError:
-        return False
-    return f" lessons | {task_id} | " in text
+    return f" lessons | {task_id} | " in reading.text_or_empty(layout.wiki / "log.md")
 
 
 def note(layout: Layout, task_id: str, learned: Learned) -> None:

@@ -42,7 +42,7 @@ def known(layout: Layout, names: Iterable[str]) -> set[str]:
         place = path.relative_to(layout.root).as_posix()
         found |= {name for name in left if f"/{place}".endswith(f"/{name.partition(':')[0]}")}
         words = {name: re.compile(rf"(?<![\w$]){re.escape(name)}(?![\w$])") for name in left - found}
-        text = _text(path) if words else ""
+        text = reading.text_or_empty(path, _MOST_BYTES) if words else ""
         found |= {name for name, word in words.items() if name in text and word.search(text)}
     return found
 
@@ -60,10 +60,3 @@ def _sources(root: Path) -> Iterator[Path]:
                 if count > _MOST_FILES:
                     return
                 yield Path(folder, name)
-
-
-def _text(path: Path) -> str:
-    try:
-        return reading.read_bytes(path, _MOST_BYTES).decode("utf-8", "replace")
-    except OSError:
-        return ""

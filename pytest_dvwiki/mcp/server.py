@@ -152,17 +152,13 @@ class WikiServer:
             root = str(project.layout.root)
             store = caller.stores.get(root)
             if store is None:
-                store = caller.stores[root] = project.store(self._store_role)
+                store = caller.stores[root] = project.store("agent" if self._role == READ_ONLY else self._role)
             return project.call(name, arguments, store)
         except (SchemaError, WikiError) as error:
             return denied(str(error))
         except Exception as error:
             _logger.exception("%s gave no answer", name)
             return denied(f"the wiki could not be queried ({type(error).__name__}); the server's log has the details")
-
-    @property
-    def _store_role(self) -> str:
-        return "agent" if self._role == READ_ONLY else self._role
 
     def _problem(self, name: str, arguments: dict[str, Any]) -> str:
         """Return what is wrong with a call; empty if nothing is."""

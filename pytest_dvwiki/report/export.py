@@ -227,11 +227,7 @@ def _section(title: str, entries: Sequence[str], level: str = "#") -> str:
 def _log(layout: Layout) -> str:
     """Return log.md with the newest day first, as the format requires."""
     days: dict[str, list[str]] = {}
-    try:
-        lines = reading.read_bytes(layout.wiki / "log.md").decode("utf-8", "replace").splitlines()
-    except OSError:
-        lines = []
-    for line in lines:
+    for line in reading.text_or_empty(layout.wiki / "log.md").splitlines():
         if event := _EVENT.match(line):
             kind, _, text = event[2].partition(" | ")
             days.setdefault(event[1], []).append(f"* **{escape(one_line(kind.capitalize()))}**: {clean(text)}")

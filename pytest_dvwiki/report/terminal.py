@@ -37,6 +37,7 @@ from pytest_dvwiki.model.sentences import count
 from pytest_dvwiki.records.command import from_here, masked_note
 from pytest_dvwiki.redact import clean
 from pytest_dvwiki.report.brief import NEWS, headline, news_of
+from pytest_dvwiki.wiki.page_summary import page_name
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -64,7 +65,7 @@ _ORIGINS: dict[OriginType, str] = {
     "TOOL": "tool or environment",
     "UNKNOWN": "origin unknown",
 }
-_STYLE = Style(link=lambda page: page.rpartition("/")[2].removesuffix(".md"), files=3)
+_STYLE = Style(link=page_name, files=3)
 _PAST = (AlreadyArchived, Beside, Seen, Regressed, FixedBy, WithoutFix, SeenOn, Infrastructure, Tracked)
 """Statements to print above the first cause."""
 _MARKUP = {

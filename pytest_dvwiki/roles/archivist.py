@@ -20,11 +20,10 @@ from pytest_dvwiki.roles.outputs import path_of
 from pytest_dvwiki.runs import utc
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator
 
     from pytest_dvwiki.capture.interrupted.orphans import Orphan
     from pytest_dvwiki.capture.interrupted.places import JournalFolder
-    from pytest_dvwiki.model import Failure
     from pytest_dvwiki.pipeline import Archived
     from pytest_dvwiki.roles import ProcessContext
     from pytest_dvwiki.roles.coverage import SessionBins
@@ -77,7 +76,7 @@ class Archivist:
             task_id=self._task_id,
             started=utc(started),
             finished=utc(time.time()),
-            failures=self._with_ip_types(failures),
+            failures=tuple(pipeline.with_ip_type(failure, self._settings) for failure in failures),
             results=results,
             collected=tuple(sorted(ledger.collected)),
             simulators=ledger.simulators,
@@ -133,9 +132,6 @@ class Archivist:
             journal.remove(orphan.folder)
         if archived.written:
             self._guard.note(f"archived what a killed run left behind: {orphan.task_id}")
-
-    def _with_ip_types(self, failures: Sequence[Failure]) -> tuple[Failure, ...]:
-        return tuple(pipeline.with_ip_type(failure, self._settings) for failure in failures)
 
 
 def _machine() -> RunId:

@@ -94,7 +94,7 @@ def _problem(root: Path, path: str, name: str) -> str | None:
     if not file.is_file():
         return f"{path} does not exist"
     if name.isdigit():
-        lines = _source(file).count("\n") + 1
+        lines = reading.text_or_empty(file).count("\n") + 1
         return None if int(name) <= lines else f"{path} has only {lines} lines; there is no line {name}"
     names = declared_names(file, file.stat().st_mtime_ns)
     if names is None or all(part.lower() in names for part in name.split(".")):
@@ -104,14 +104,7 @@ def _problem(root: Path, path: str, name: str) -> str | None:
 
 def _like(file: Path, name: str) -> str:
     """Return the word in a file most similar to a missing name; empty if the file has the name or no similar word."""
-    words = set(_WORD.findall(_source(file)))
+    words = set(_WORD.findall(reading.text_or_empty(file)))
     if name in words:
         return ""
     return next(iter(difflib.get_close_matches(name, sorted(words), n=1, cutoff=_ALIKE)), "")
-
-
-def _source(file: Path) -> str:
-    try:
-        return reading.read_bytes(file).decode("utf-8", "replace")
-    except OSError:
-        return ""

@@ -32,10 +32,7 @@ def check_log(layout: Layout) -> Iterator[Finding]:
     log = layout.wiki / "log.md"
     committed = _git(layout, "log", "--no-merges", "--format=commit %h", *_REMOVED, "--", str(log))
     now = _git(layout, "diff", *_REMOVED, "HEAD", "--", str(log))
-    try:
-        present = set(reading.read_bytes(log).decode("utf-8", "replace").split("\n"))
-    except OSError:
-        present = set()
+    present = set(reading.text_or_empty(log).split("\n"))
     gone: dict[str, int] = {}
     for commit, line in _by_commit(committed, now):
         text = line.removeprefix("-")

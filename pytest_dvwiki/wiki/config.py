@@ -64,21 +64,8 @@ class WikiConfig(Struct, frozen=True):
     @classmethod
     def of(cls, settings: Settings) -> Self:
         """Return the part of a project's settings that the services need."""
-        return cls(
-            enabled=settings.enabled,
-            wiki_dir=settings.layout.wiki,
-            max_context_tokens=settings.max_context_tokens,
-            auto_ingest=settings.auto_ingest,
-            search_backend=settings.search_backend,
-            lint_on_startup=settings.lint_on_startup,
-            lint_interval_sessions=settings.lint_interval_sessions,
-            pattern_context_tokens=settings.pattern_context_tokens,
-            bug_context_tokens=settings.bug_context_tokens,
-            coverage_context_tokens=settings.coverage_context_tokens,
-            summary_context_tokens=settings.summary_context_tokens,
-            tokenizer=settings.tokenizer,
-            ip_types=settings.ip_types,
-        )
+        values = {name: getattr(settings, name) for name in cls.__struct_fields__}
+        return cls(**values | {"wiki_dir": settings.layout.wiki})
 
     @classmethod
     def from_project(cls, folder: Path | None = None) -> Self:
@@ -95,14 +82,7 @@ class WikiConfig(Struct, frozen=True):
     def with_budget(self, tokens: int) -> Self:
         """Return a copy with this total number of tokens, divided evenly among the four shares."""
         share = tokens // len(_SHARES)
-        return replace(
-            self,
-            max_context_tokens=tokens,
-            pattern_context_tokens=share,
-            bug_context_tokens=share,
-            coverage_context_tokens=share,
-            summary_context_tokens=share,
-        )
+        return replace(self, max_context_tokens=tokens, **dict.fromkeys(_SHARES, share))
 
     @property
     def layout(self) -> Layout:

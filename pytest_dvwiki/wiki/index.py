@@ -64,20 +64,15 @@ def _hole(page: PageSummary) -> tuple[str, ...]:
     return _text(page, "feature"), MANY_BINS if bin_name == ALL_BINS else bin_name, status
 
 
-def _spec(page: PageSummary) -> tuple[str, ...]:
-    return _text(page, "feature"), _text(page, "clarification_type")
-
-
-def _topic(page: PageSummary) -> tuple[str, ...]:
-    return _text(page, "topic"), _text(page, "status")
-
-
 _COLUMNS: dict[str, tuple[tuple[str, ...], Callable[[PageSummary], tuple[str, ...]]]] = {
     "bugs": (("Type", "Status", "Confidence", "Last Updated", "Title"), _bug),
     "patterns": (("failure_subtype", "hit_count", "fix_success_rate"), _pattern),
     "coverage": (("Feature", "Bin", "Status"), _hole),
-    "specs": (("Feature", "Clarification Type"), _spec),
-    "topics": (("Topic", "Status"), _topic),
+    "specs": (
+        ("Feature", "Clarification Type"),
+        lambda page: (_text(page, "feature"), _text(page, "clarification_type")),
+    ),
+    "topics": (("Topic", "Status"), lambda page: (_text(page, "topic"), _text(page, "status"))),
 }
 
 

@@ -73,7 +73,12 @@ def alike(archive: Archive, page_cache: PageCache, fingerprints: Sequence[str]) 
 def _is_alike(archive: Archive, newest: Occurrence, own_words: frozenset[str], name: str) -> bool:
     """Return whether the newest occurrence of another cause has the same label and similar words."""
     other = archive.newest_occurrence((name,))
-    return other is not None and _same_label(newest, other) and _same_words(own_words, words(other.primary))
+    if other is None or other.failure_subtype != newest.failure_subtype:
+        return False
+    theirs = words(other.primary)
+    both = len(own_words & theirs)
+    has_same_pattern = len({newest.pattern, other.pattern} - {None}) <= 1
+    return has_same_pattern and both >= FEWEST and both >= SHARE * len(own_words | theirs)
 
 
 def first_seen(archive: Archive, page: PageSummary) -> str:
@@ -111,16 +116,6 @@ def _candidates(archive: Archive, occurrence: Occurrence, mine: Sequence[str]) -
         },
     )
     return [fingerprint for (fingerprint,) in rows]
-
-
-def _same_label(one: Occurrence, other: Occurrence) -> bool:
-    patterns = {one.pattern, other.pattern} - {None}
-    return one.failure_subtype == other.failure_subtype and len(patterns) <= 1
-
-
-def _same_words(one: frozenset[str], other: frozenset[str]) -> bool:
-    both = len(one & other)
-    return both >= FEWEST and both >= SHARE * len(one | other)
 
 
 def _in_one_run(archive: Archive, one: Iterable[str], other: Iterable[str]) -> bool:

@@ -94,8 +94,4 @@ def _sign(path: Path) -> None:
 
 
 def _holder(path: Path) -> str:
-    try:
-        text = reading.read_bytes(path).decode("utf-8", "replace")[:200]
-    except OSError:
-        text = ""
-    return " ".join(text.split()) or "another process"
+    return " ".join(reading.text_or_empty(path)[:200].split()) or "another process"

@@ -19,7 +19,7 @@ from pytest_dvwiki.wiki.index import cells, commit_of
 from pytest_dvwiki.wiki.index_rows import IndexRows
 from pytest_dvwiki.wiki.kinds import marks
 from pytest_dvwiki.wiki.kinds.bug import is_pointer
-from pytest_dvwiki.wiki.page_files import NOWHERE, State, list_pages
+from pytest_dvwiki.wiki.page_files import NOWHERE, State, list_pages, state_of
 from pytest_dvwiki.wiki.page_summary import CATEGORIES, PageSummary
 from pytest_dvwiki.wiki.text import pages, parts
 from pytest_dvwiki.wiki.text.markdown import one_line, plain
@@ -272,10 +272,7 @@ class PageCache(contextlib.AbstractContextManager["PageCache"]):
 
     def state(self, path: str) -> State:
         """Return the size and time of a file in the wiki; both are -1 if the file does not exist."""
-        try:
-            return State.of((self.wiki / path).stat())
-        except OSError:
-            return NOWHERE
+        return state_of(self.wiki / path)
 
     def select(self, where: str, *values: str) -> Iterator[PageSummary]:
         """Yield the pages selected by an SQL clause (`WHERE …`, `ORDER BY …`)."""

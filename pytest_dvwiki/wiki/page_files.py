@@ -20,14 +20,18 @@ class State(NamedTuple):
     size: int
     mtime_ns: int
 
-    @classmethod
-    def of(cls, status: os.stat_result) -> State:
-        """Return the state of a file."""
-        return cls(status.st_size, status.st_mtime_ns)
-
 
 NOWHERE = State(-1, -1)
 """The state of a file that does not exist."""
+
+
+def state_of(file: Path) -> State:
+    """Return the state of a file."""
+    try:
+        status = os.stat(file)  # noqa: PTH116 (saves a third of the time)
+    except OSError:
+        return NOWHERE
+    return State(status.st_size, status.st_mtime_ns)
 
 
 class PageListing(NamedTuple):

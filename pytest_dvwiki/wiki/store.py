@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -10,6 +9,7 @@ from pytest_dvwiki.wiki import outside
 from pytest_dvwiki.wiki.kinds import bug
 from pytest_dvwiki.wiki.lock import TIMEOUT_S
 from pytest_dvwiki.wiki.page_cache import PageCache
+from pytest_dvwiki.wiki.page_files import state_of
 from pytest_dvwiki.wiki.review import ReviewQueue
 from pytest_dvwiki.wiki.schema import NAME, Address, Schema, load_schema, schema_text
 from pytest_dvwiki.wiki.store_rules import CheckedStore
@@ -62,11 +62,7 @@ class WikiStore(CheckedStore):
         Raises:
             SchemaError: The file is invalid.
         """
-        try:
-            status = os.stat(self._layout.wiki / NAME)  # noqa: PTH116 (saves a third of the time)
-            state: object = (status.st_size, status.st_mtime_ns)
-        except OSError:
-            state = None
+        state = state_of(self._layout.wiki / NAME)
         if self._loaded is None or self._loaded[0] != state:
             self._loaded = state, load_schema(self._layout.wiki)
         return self._loaded[1]

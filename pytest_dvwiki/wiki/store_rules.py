@@ -143,7 +143,8 @@ class CheckedStore(abc.ABC):
             below = page.path[len(base) + 1 :].split("/")
             is_folded = len(listed) > _MOST_LISTED and len(below) > 1
             shown.setdefault(f"{base}/{below[0]}/" if is_folded else page.path, []).append(page)
-        authors, day = self._authors(), today()
+        log, day = self._text_or_empty("log.md"), today()
+        authors = {found["page"]: found["role"] for found in _WRITTEN_BY.finditer(log)}
         entries = [
             _folded(path, found) if path.endswith("/") else self._entry(found[0], authors, day)
             for path, found in shown.items()
@@ -151,10 +152,6 @@ class CheckedStore(abc.ABC):
         files = [each for each in self.schema.files() if folder == each.address.category]
         files = files or ([each for each in self.schema.files() if each.address.category != LOG] if not folder else [])
         return entries + [entry for section in files for entry in self._file_entry(section, authors)]
-
-    def _authors(self) -> Mapping[str, str]:
-        """Map each page to the role that last wrote it through a store."""
-        return {found["page"]: found["role"] for found in _WRITTEN_BY.finditer(self._text_or_empty("log.md"))}
 
     def _text_or_empty(self, path: str) -> str:
         try:

@@ -11,7 +11,7 @@ import re
 from typing import TYPE_CHECKING
 
 from pytest_dvwiki.wiki import outside
-from pytest_dvwiki.wiki.page_files import State
+from pytest_dvwiki.wiki.page_files import State, state_of
 from pytest_dvwiki.wiki.schema import DIRECTLY, NAME, Address, SchemaError, load_schema
 
 if TYPE_CHECKING:
@@ -26,18 +26,11 @@ _WRITTEN = re.compile(
 
 def unaccepted(wiki: Path) -> dict[str, str]:
     """Return the addresses of pages and sections whose last edit is an agent's, each with the agent's role."""
-    return _unaccepted(wiki, *(_state(wiki / name) for name in ("log.md", NAME)))
-
-
-def _state(file: Path) -> State | None:
-    try:
-        return State.of(file.stat())
-    except OSError:
-        return None
+    return _unaccepted(wiki, *(state_of(wiki / name) for name in ("log.md", NAME)))
 
 
 @functools.lru_cache(maxsize=8)
-def _unaccepted(wiki: Path, *_: State | None) -> dict[str, str]:
+def _unaccepted(wiki: Path, *_: State) -> dict[str, str]:
     """Return what `unaccepted` returns; cached, because every query asks for it and the log can be long."""
     try:
         log = outside.read(wiki, "log.md").decode("utf-8", "replace")

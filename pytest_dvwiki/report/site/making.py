@@ -33,6 +33,7 @@ from pytest_dvwiki.report.templating import TEMPLATES, environment
 from pytest_dvwiki.version import TOOL
 from pytest_dvwiki.wiki import outside
 from pytest_dvwiki.wiki.kinds import bug
+from pytest_dvwiki.wiki.page_files import state_of
 from pytest_dvwiki.wiki.page_summary import CATEGORIES, page_name
 from pytest_dvwiki.wiki.text.markdown import plain
 from pytest_dvwiki.yamlio import YamlError
@@ -272,13 +273,7 @@ class _Site:
 
     def _stat(self, page: str) -> str:
         """Return a key that changes with a page's file."""
-        if not page:
-            return ""
-        try:
-            found = (self._sources.layout.wiki / page).stat()
-        except OSError:
-            return ""
-        return f"{page} {found.st_size} {found.st_mtime_ns}"
+        return page and f"{page} {state_of(self._sources.layout.wiki / page)}"
 
     def _wiki(self) -> None:
         page_cache = self._sources.history.page_cache

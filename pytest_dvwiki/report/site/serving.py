@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 from pytest_dvwiki.records import WikiError, store
 from pytest_dvwiki.report.site import make_site
-from pytest_dvwiki.wiki.page_files import page_files
+from pytest_dvwiki.wiki.page_files import list_pages, state_of
 from pytest_dvwiki.wiki.page_summary import CATEGORIES
 
 if TYPE_CHECKING:
@@ -90,19 +90,8 @@ class _SiteHandler(SimpleHTTPRequestHandler):
 
 def state(layout: Layout) -> tuple[object, ...]:
     """Return a key that changes when records, pages or waivers change."""
-    pages = []
-    for category in CATEGORIES:
-        found = page_files(layout.wiki, category)
-        pages += sorted((path, status.st_size, status.st_mtime_ns) for path, status in found)
-    return store.folder_times(layout.tasks), pages, _times(layout.waivers)
-
-
-def _times(file: Path) -> tuple[int, int]:
-    try:
-        found = file.stat()
-    except OSError:
-        return 0, 0
-    return found.st_size, found.st_mtime_ns
+    pages = list_pages(layout.wiki, CATEGORIES).pages
+    return store.folder_times(layout.tasks), pages, state_of(layout.waivers)
 
 
 def serve(layout: Layout, folder: Path, port: int, ready: Callable[[Server], None]) -> None:

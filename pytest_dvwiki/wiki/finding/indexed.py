@@ -29,7 +29,7 @@ from pytest_dvwiki.search.relevance import Statistics, ranked, score
 from pytest_dvwiki.search.tokenizer import VERSION, tokens
 from pytest_dvwiki.umask import as_open_as
 from pytest_dvwiki.wiki.finding.search import Facets, KeywordIndex, WikiSearchIndex, words_of
-from pytest_dvwiki.wiki.page_files import State  # noqa: TC001  # msgspec reads the annotations
+from pytest_dvwiki.wiki.page_files import NOWHERE, State
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator
@@ -129,19 +129,9 @@ class _Index:
         self.folder = folder
         self.files = files
         self.changes: dict[str, _Change] = {}
-        self._states: dict[str, State] | None = None
 
     def states(self) -> dict[str, State]:
         """Return the file state of each known page, by path."""
-        if self._states is None:
-            self._states = self._all_states()
-        return self._states
-
-    def touch(self) -> None:
-        """Clear the cached states; to be called before the known pages change."""
-        self._states = None
-
-    def _all_states(self) -> dict[str, State]:
         states = {path: item.state for path, item in self.listed.items()}
         for path, change in self.changes.items():
             if change.words is None:
@@ -214,7 +204,7 @@ class _Bm25Index(WikiSearchIndex):
             return
         path = (self.wiki_dir / page_path).relative_to(self.wiki_dir).as_posix()
         state = self.state(path)
-        if state is not None and self._note_changes(index, {path: state}, set()):
+        if state != NOWHERE and self._note_changes(index, {path: state}, set()):
             self._index = self._settled(index, changed=True)
 
     def refresh(self) -> bool:
@@ -280,7 +270,6 @@ class _Bm25Index(WikiSearchIndex):
 
     def _note_changes(self, index: _Index, different: dict[str, State], gone: set[str]) -> bool:
         """Record which pages changed or were deleted; return whether this altered the index's `changes`."""
-        index.touch()
         changes = dict(index.changes)  # queries may be reading the current ones
         touched = False
         for path in gone:

@@ -19,8 +19,8 @@ from pytest_dvwiki.search.snippet import snippet
 from pytest_dvwiki.search.tokenizer import tokens
 from pytest_dvwiki.wiki import outside
 from pytest_dvwiki.wiki.kinds.marks import is_gone
-from pytest_dvwiki.wiki.page_files import State, list_pages
-from pytest_dvwiki.wiki.page_summary import CATEGORIES, check_category, status_of
+from pytest_dvwiki.wiki.page_files import NOWHERE, State, list_pages, state_of
+from pytest_dvwiki.wiki.page_summary import CATEGORIES, check_category, page_name, status_of
 from pytest_dvwiki.wiki.review import FOLDER
 from pytest_dvwiki.wiki.text import pages
 from pytest_dvwiki.wiki.text.markdown import one_line, plain
@@ -205,11 +205,12 @@ class WikiSearchIndex(abc.ABC):
             page_path: The page, absolute or relative to the wiki.
             content: The page's full text.
         """
-        file = self.wiki_dir / page_path
+        file, data = self.wiki_dir / page_path, content.encode()
         path = file.relative_to(self.wiki_dir).as_posix()
         self._given.pop(path, None)
-        if self.data(path) != content.encode():
-            self._given[path] = _Given.of(file, content.encode())
+        if self.data(path) != data:
+            digest = int.from_bytes(hashlib.sha256(data).digest()[:7])
+            self._given[path] = _Given(data, State(-1, digest), state_of(file))
 
     def refresh(self) -> bool:
         """Update the index from the pages; return whether there is an index."""
@@ -274,20 +275,15 @@ class WikiSearchIndex(abc.ABC):
         for path in listing.irregular:
             del found[path]
         for path, given in tuple(self._given.items()):
-            if found.get(path) == given.disk:
+            if found.get(path, NOWHERE) == given.disk:
                 found[path] = given.state
             else:
                 del self._given[path]
         return found
 
-    def state(self, path: str) -> State | None:
-        """Return the state of one page's file; None if the file does not exist."""
-        if path in self._given:
-            return self._given[path].state
-        try:
-            return State.of((self.wiki_dir / path).stat())
-        except OSError:
-            return None
+    def state(self, path: str) -> State:
+        """Return the state of one page's file."""
+        return self._given[path].state if path in self._given else state_of(self.wiki_dir / path)
 
     def data(self, path: str) -> bytes:
         """Return the bytes of a page; empty if it is gone."""
@@ -314,16 +310,8 @@ class _Given(NamedTuple):
     data: bytes
     state: State
     """An artificial state, computed from the content; no real file ever has it."""
-    disk: State | None
-    """The state of the file when the content was given; None if there was no file."""
-
-    @classmethod
-    def of(cls, file: Path, data: bytes) -> Self:
-        state = State(-1, int.from_bytes(hashlib.sha256(data).digest()[:7]))
-        try:
-            return cls(data, state, State.of(file.stat()))
-        except OSError:
-            return cls(data, state, None)
+    disk: State
+    """The state of the file when the content was given."""
 
 
 def _aliases(page: pages.Page) -> list[str]:
@@ -342,10 +330,9 @@ def words_of(path: str, data: bytes) -> tuple[Words, Facets]:
         return {}, Facets.of(path, {})
     strings = [str(value) for value in page.metadata.values() if isinstance(value, str)]
     labels = " ".join(strings + _aliases(page))
-    name = path.rsplit("/", 1)[-1].removesuffix(".md")
     fields = (
         (pages.title_of(page.body), _TITLE),
-        (f"{labels} {name}", _LABEL),
+        (f"{labels} {page_name(path)}", _LABEL),
         (pages.without_marks(page.body), _TEXT),
     )
     counts: Counter[str] = Counter()

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from pytest_dvwiki.search.tokenizer import tokens
 from pytest_dvwiki.wiki.text import pages, parts
-from pytest_dvwiki.wiki.text.markdown import escape, one_line, plain
+from pytest_dvwiki.wiki.text.markdown import one_line, plain, prose
 from pytest_dvwiki.wiki.text.notes import UNREVIEWED
 from pytest_dvwiki.wiki.text.splice import newline_of
 
@@ -48,7 +48,6 @@ _LINE = re.compile(
 _TASK = re.compile(r"tasks/([^|)\s]+?)\.ya?ml(?=[ |]|$)")
 _SEEN = re.compile(r"\| seen: (\d{4}-\d\d-\d\d)")
 _CITATION = re.compile(r"\(\s*source\s*:\s*", re.IGNORECASE)
-_SPAN = re.compile(r"((?<!`)`[^`\n]+`(?!`))")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -134,8 +133,8 @@ def lesson(title: str, text: str, sources: Iterable[str], *, unreviewed: str = "
     digest = hashlib.sha256(f"{title}\0{shown}".encode("utf-8", "surrogatepass")).hexdigest()[:8]
     return Lesson(
         id=digest,
-        title=_shown(title, _TITLE),
-        text=_shown(shown, 10 * _WORDS),
+        title=prose(title, _TITLE),
+        text=prose(shown, 10 * _WORDS),
         sources=tuple(dict.fromkeys(sources)),
         unreviewed=unreviewed,
     )
@@ -148,13 +147,7 @@ def source(task_id: str, day: str) -> str:
 
 def reason(text: str) -> str:
     """Format untrusted text as the reason why a lesson no longer holds."""
-    return _shown(text, _REASON)
-
-
-def _shown(text: str, limit: int) -> str:
-    """Return untrusted text on one line; code spans are kept, all other Markdown is escaped."""
-    pieces = _SPAN.split(one_line(text, limit))
-    return "".join(each if at % 2 else escape(each) for at, each in enumerate(pieces))
+    return prose(text, _REASON)
 
 
 def lessons(text: str) -> list[Lesson]:

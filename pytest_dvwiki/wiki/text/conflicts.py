@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING
 
 import msgspec
 
 from pytest_dvwiki.records.git_conflicts import Hunk, may_be_in, split
 from pytest_dvwiki.wiki.text import pages
-from pytest_dvwiki.wiki.text.pages import Refused
+from pytest_dvwiki.wiki.text.pages import CONFLICT, Refused
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
-
-_MARKER = re.compile(r"^(?:<{7}|>{7}|\|{7})(?: |\r?$)", re.MULTILINE)
 
 
 class Settled(msgspec.Struct, frozen=True):
@@ -62,7 +59,7 @@ def markers(data: bytes, owned: Collection[str]) -> list[tuple[int, bool]]:
         owned: Keys that dvwiki owns on the page.
     """
     text = data.decode("utf-8", "replace")
-    if not _MARKER.search(text):
+    if not CONFLICT.search(text):
         return []
     settled = settle(data, owned)
     open_lines = settled.open_lines if settled else ()
@@ -72,7 +69,7 @@ def markers(data: bytes, owned: Collection[str]) -> list[tuple[int, bool]]:
     for part in parts:
         if isinstance(part, Hunk):
             found.append((line, line in open_lines))
-        elif _MARKER.match(part):
+        elif CONFLICT.match(part):
             found.append((line, _is_in_user_text(parts, part, owned)))
         line += (part if isinstance(part, str) else part.whole).count("\n")
     return found
@@ -81,7 +78,7 @@ def markers(data: bytes, owned: Collection[str]) -> list[tuple[int, bool]]:
 def _is_in_user_text(parts: Sequence[str | Hunk], marker: str, owned: Collection[str]) -> bool:
     """Return whether a lone conflict marker is in text that people wrote."""
     kept = (part.ours if isinstance(part, Hunk) else part for part in parts)
-    text = "".join(part for part in kept if part is marker or not _MARKER.match(part))
+    text = "".join(part for part in kept if part is marker or not CONFLICT.match(part))
     return isinstance(pages.skeleton(text.encode(), owned), Refused)
 
 

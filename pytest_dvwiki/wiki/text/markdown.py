@@ -55,9 +55,9 @@ def plain(text: str) -> str:
     return _CODE_OR_ESCAPE.sub(lambda found: found["character"] or found[0], text)
 
 
-def prose(text: str) -> str:
+def prose(text: str, limit: int = LONGEST_LINE) -> str:
     """Put a person's text on one line; code spans are kept, all other Markdown is escaped."""
-    parts = _SPAN.split(one_line(text))
+    parts = _SPAN.split(one_line(text, limit))
     return "".join(part if at % 2 else escape(part) for at, part in enumerate(parts))
 
 

@@ -35,8 +35,7 @@ _COMMENT = re.compile(r"(?:^|[^#\n] )# ((?:RTL|TB|UNK)_\d{8}_\w+): ", re.MULTILI
 """Matches one of dvwiki's comments in the frontmatter of a bug page."""
 _CLOSE = re.compile(r"-->[ \t]*\r?$", re.MULTILINE)
 _MARKS = re.compile(r"<!-- dvwiki:(?:begin|end) [a-z_]+[^>]*-->", re.DOTALL)
-_CONFLICT = re.compile(r"(?:<{7}|>{7}|\|{7})(?: |\r?$)|={7}\r?$")
-_ANY_CONFLICT = re.compile(r"^(?:<{7}|>{7}|\|{7})(?: |\r?$)", re.MULTILINE)
+CONFLICT = re.compile(r"^(?:<{7}|>{7}|\|{7})(?: |\r?$)", re.MULTILINE)
 _NO_VALUE = "no value of any page"
 _BOM = "\ufeff"
 
@@ -332,14 +331,14 @@ def _refuse_conflicts(text: str) -> None:
     Raises:
         UneditableError: There is a conflict marker.
     """
-    if not _ANY_CONFLICT.search(text):
+    if not CONFLICT.search(text):
         return
     inside = False
     for number, line in enumerate(text.split("\n"), 1):
         mark = _MARK.fullmatch(line)
         if mark:
             inside = mark["kind"] == "begin"
-        elif not inside and _CONFLICT.match(line) and not line.startswith("="):
+        elif not inside and CONFLICT.match(line):
             raise UneditableError(f"line {number}: conflict marker; resolve the conflict, then run `dvwiki build`")
 
 

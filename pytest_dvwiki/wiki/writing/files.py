@@ -10,7 +10,7 @@ from pytest_dvwiki.records import disk
 from pytest_dvwiki.records.disk import explained
 from pytest_dvwiki.wiki import outside
 from pytest_dvwiki.wiki.kinds import marks
-from pytest_dvwiki.wiki.page_files import NOWHERE, State, is_page
+from pytest_dvwiki.wiki.page_files import NOWHERE, is_page, state_of
 from pytest_dvwiki.wiki.page_summary import CATEGORIES, page_name
 from pytest_dvwiki.wiki.text import former, pages
 from pytest_dvwiki.wiki.text.pages import Refused
@@ -62,8 +62,6 @@ class Files:
         self._unreadable = unreadable
         self._check = check
         self._written: dict[str, bytes] = {}
-        self._inside: set[str] = set()
-        """Folders known to be inside the wiki."""
 
     def exists(self, path: str) -> bool:
         """Return whether a file exists and has content; a power cut can leave empty files."""
@@ -120,16 +118,6 @@ class Files:
         after = pages.values_after(known.metadata, keys) if known is not None and not known.problem else None
         self.change(path, data, edited, after)
 
-    def _leads_out(self, path: str) -> bool:
-        """Return whether a path resolves to a location outside the wiki; each folder is checked only once."""
-        folder, _, name = path.rpartition("/")
-        file = self._wiki / path
-        if folder not in self._inside and not outside.leads_out(self._wiki, self._wiki / folder):
-            self._inside.add(folder)
-        if folder in self._inside and name != ".." and not file.is_symlink():
-            return False
-        return outside.leads_out(self._wiki, file)
-
     def _has_cause(self, name: str, cause: Any) -> bool:
         """Return whether a bug page exists and has the given cause."""
         page = self._page_cache.get(f"bugs/{name}.md")
@@ -168,7 +156,7 @@ class Files:
             metadata: Its frontmatter, if it is known.
         """
         file = self._wiki / path
-        if self._leads_out(path):
+        if outside.leads_out(self._wiki, file):
             self.refused.append((path, outside.REASON))
             return False
         self.changed.append(path)
@@ -178,7 +166,7 @@ class Files:
         else:
             with self._page_cache.writing(path):
                 disk.replace(file, data, sync=sync)
-            state = State.of(file.stat())
+            state = state_of(file)
         if path.split("/", 1)[0] in CATEGORIES and is_page(file.name):
             self._page_cache.put(path, data, state, metadata=metadata)
         return True

@@ -48,8 +48,4 @@ def log_file(layout: Layout, path: str = "log.md") -> Path:
 
 def ingested(layout: Layout) -> set[str]:
     """Return the task ids of the runs that, according to the log, were archived completely."""
-    try:
-        text = reading.read_bytes(layout.wiki / "log.md").decode("utf-8", "replace")
-    except OSError:
-        return set()
-    return set(_INGESTED.findall(text))
+    return set(_INGESTED.findall(reading.text_or_empty(layout.wiki / "log.md")))
