@@ -131,11 +131,6 @@ class Knowledge:
         """Return the paths of the valid pages that contain a word of the query, best first, and whether there are more.
 
         Thousands of pages can contain one of the words; only the best are examined.
-
-        Args:
-            query: The words.
-            categories: The categories of the pages.
-            among: The only paths to consider; all paths if None.
         """
         ranking = (path for path, _ in self.index.ranking(query) if path.partition("/")[0] in categories)
         hits = list(itertools.islice(ranking, _RANKED if among is None else None))

@@ -74,11 +74,6 @@ class PageBlocks:
     """Formats pages as blocks of a prompt.
 
     This class is long because each kind of page has a block of its own, and all share the same helpers.
-
-    Args:
-        layout: Where the wiki is.
-        history: The records and pages of the wiki.
-        today: The date for computing ages.
     """
 
     def __init__(self, layout: Layout, history: WikiHistory, today: date) -> None:

@@ -103,11 +103,7 @@ def load_check(path: Path) -> Check:
 
 
 def parse_check(text: str, path: Path) -> Check:
-    """Parse the text of a check.
-
-    Args:
-        text: The text.
-        path: The file of the check, existing or to be written.
+    """Parse the text of a check, whose file need not exist yet.
 
     Raises:
         CheckError: The text is not a check.

@@ -66,11 +66,7 @@ def _as_json(value: object, *, indent: int | None = None) -> str:
 
 
 def classifier_of(args: argparse.Namespace) -> TextClassifier:
-    """Return a classifier with the patterns in force in the project, preceded by those given as options.
-
-    Args:
-        args: Parsed options, including those of `add_sources`.
-    """
+    """Return a classifier with the patterns in force in the project, preceded by those given as options."""
     # Imported here: `dvwiki --help` needs neither registry nor matcher.
     from pytest_dvwiki.triage.texts.reading import TextClassifier  # noqa: PLC0415
 

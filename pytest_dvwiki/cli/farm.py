@@ -37,10 +37,7 @@ def add_farm(parser: argparse.ArgumentParser) -> None:
 def farm_of(args: argparse.Namespace, *, files: int, size: int) -> Farm:
     """Return the farm for reading the files: processes on this machine, or workers of a Dask cluster.
 
-    Args:
-        args: Parsed options.
-        files: Number of files.
-        size: Total size of the files on disk, in bytes.
+    `size` is the total size of the files on disk, in bytes.
     """
     from pytest_dvwiki.pipeline.farm import Farm  # noqa: PLC0415
 

@@ -296,12 +296,7 @@ class _Page:
 
 
 class _Answers:
-    """The model's answers for one page, kept on disk until the page is done, so that a killed compile can continue.
-
-    Args:
-        layout: Where the wiki is.
-        model: The model.
-    """
+    """The model's answers for one page, kept on disk until the page is done, so that a killed compile can continue."""
 
     def __init__(self, layout: Layout, model: Model) -> None:
         self._folder = _cache(layout)

@@ -47,12 +47,7 @@ def _text(value: Any, depth: int = 0) -> str:
 
 
 def tail(text: str, limit: int) -> str:
-    """Return the last messages of a transcript that fit into a number of characters.
-
-    Args:
-        text: The transcript.
-        limit: Maximum number of characters.
-    """
+    """Return the last messages of a transcript that fit into a number of characters."""
     if len(text) <= limit:
         return text
     kept = text[len(text) - limit :] if limit else ""

@@ -27,12 +27,7 @@ _RETRYABLE = frozenset({408, 409, 425, 429, *range(500, 600)})
 
 
 class CallError(Exception):
-    """Raised if a call fails.
-
-    Args:
-        reason: Why the call failed.
-        retryable: Whether repeating the call can succeed.
-    """
+    """Raised if a call fails."""
 
     def __init__(self, reason: str, *, retryable: bool) -> None:
         super().__init__(reason)

@@ -77,13 +77,7 @@ class Project:
         return WikiStore(self.config, role, pages=self._wiki.pages)
 
     def call(self, name: str, arguments: dict[str, Any], store: WikiStore) -> ToolAnswer:
-        """Answer the call of a tool.
-
-        Args:
-            name: The tool.
-            arguments: The tool's arguments, already validated.
-            store: The caller's store.
-        """
+        """Answer the call of a tool."""
         if not self.layout.wiki.is_dir():
             return denied("the project has no wiki yet; `pytest --dvwiki` creates it at the first failure")
         tools: dict[str, Callable[..., ToolAnswer]] = {

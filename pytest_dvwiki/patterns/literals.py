@@ -41,11 +41,7 @@ class Literals:
         self._set: _Set | None = None
 
     def fitting(self, lowered: str) -> Fitting:
-        """Return the expressions that may match a message.
-
-        Args:
-            lowered: The message in lower case.
-        """
+        """Return the expressions that may match a message, which is given in lower case."""
         self._left -= 1
         found = self._found_at_once(lowered) if self._left < 0 else None
         return _in_order(self._search_one_by_one(lowered)) if found is None else found

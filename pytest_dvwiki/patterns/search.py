@@ -37,11 +37,7 @@ class Search(Protocol):
 
 
 def compiled(source: str) -> Search:
-    """Compile an expression for `re`.
-
-    Args:
-        source: The expression, accepted by `expression.check`.
-    """
+    """Compile an expression that `expression.check` accepts, for `re`."""
     flag = _IGNORE_CASE if source.startswith(_IGNORE_CASE) else ""
     gap = _gap(source, len(flag))
     if gap is None:

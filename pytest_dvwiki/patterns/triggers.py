@@ -49,12 +49,7 @@ def choose(entries: Sequence[RegistryEntry]) -> Triggers:
 
 
 def cached(entries: Sequence[RegistryEntry], name: str) -> Triggers:
-    """Return the triggers of a registry's entries, from the cache if possible.
-
-    Args:
-        entries: The patterns in order of precedence.
-        name: The registry's hash.
-    """
+    """Return the triggers of a registry's entries, from the cache if possible; `name` is the registry's hash."""
     key = f"triggers-{FORMAT}-{name}.json"
     data = cache.read(key)
     if data is not None:

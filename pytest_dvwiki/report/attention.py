@@ -148,11 +148,7 @@ class Attention(Struct, frozen=True, kw_only=True):
 
 
 class ProjectData:
-    """The records, pages and waivers of a project, and its owners and authors.
-
-    Args:
-        layout: The project.
-    """
+    """The records, pages and waivers of a project, and its owners and authors."""
 
     def __init__(self, layout: Layout) -> None:
         self.layout = layout

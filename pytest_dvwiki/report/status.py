@@ -27,12 +27,7 @@ _MOST_WAIVERS = 3
 
 
 def render(attention: Attention, *, width: int) -> Iterator[str]:
-    """Yield up to 24 lines about runs, causes that failed or passed again, open causes, and expiring waivers.
-
-    Args:
-        attention: The causes and waivers that need attention.
-        width: Columns of the terminal.
-    """
+    """Yield up to 24 lines about runs, causes that failed or passed again, open causes, and expiring waivers."""
     for line in _lines(attention):
         yield textwrap.shorten(line, width, placeholder=" …") if not line.startswith(" ") else shortened(line, width)
 

@@ -19,11 +19,7 @@ class CheckFailed(Exception):  # noqa: N818  # it is not an error of the program
 
 
 class Checks:
-    """Collects the checks of a session.
-
-    Args:
-        note: Called with notes about passing checks.
-    """
+    """Collects the checks of a session."""
 
     def __init__(self, note: Callable[[str], None]) -> None:
         self.note = note

@@ -21,13 +21,7 @@ _PHASES = frozenset({"setup", "call", "teardown"})
 
 
 class GateRole:
-    """Watches the session for events that the gate cannot judge.
-
-    Args:
-        config: pytest's configuration.
-        settings: The settings.
-        ledger: The results of the session.
-    """
+    """Watches the session for events that the gate cannot judge."""
 
     def __init__(self, config: pytest.Config, settings: Settings, ledger: Ledger) -> None:
         self._config = config

@@ -330,13 +330,7 @@ def files_in(excinfo: pytest.ExceptionInfo[BaseException], root: Path) -> tuple[
 
 @functools.lru_cache(maxsize=256)
 def _shown(frame: Frame, source: str, root: Path) -> Frame:
-    """Return a frame as recorded; cached, because most failures of a run are raised at a few lines.
-
-    Args:
-        frame: The frame with the absolute path of its file.
-        source: The current source line.
-        root: Root of the project.
-    """
+    """Return a frame as recorded; cached, because most failures of a run are raised at a few lines."""
     from pytest_dvwiki.logtext.user_frames import shown_path  # noqa: PLC0415  # loaded only for failures
 
     shown = redact(shown_path(frame.file, root))

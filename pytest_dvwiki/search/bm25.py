@@ -110,9 +110,6 @@ class Bm25:
         """Yield the documents with at least one word of the query, and their scores, the best first.
 
         Documents with equal scores are sorted by number.
-
-        Args:
-            words: The words of the query.
         """
         import numpy as np  # noqa: PLC0415
 

@@ -70,11 +70,6 @@ class Draft(Struct, frozen=True):
 def draft(text: str, outline: Outline, folder: Path) -> Draft:
     """Return the draft check for a specification.
 
-    Args:
-        text: The specification.
-        outline: The outline of the check.
-        folder: The folder of the check.
-
     Raises:
         DraftError: The block of items is invalid, or the patterns do not match the items.
     """
@@ -109,13 +104,7 @@ def _seen_from(folder: Path, entry: str, home: Path) -> str:
 
 
 def scenarios(made: Draft, outline: Outline, spec: str) -> dict[str, dict[str, Any]]:
-    """Return the test configurations by name. Each is a check with its expected results.
-
-    Args:
-        made: The draft check.
-        outline: The outline of the check.
-        spec: The specification.
-    """
+    """Return the test configurations by name. Each is a check with its expected results."""
     if not made.items:
         return {}
     waivers = _waivers(document.sections_of(spec), made.items)

@@ -66,9 +66,6 @@ def check_hints(root: Path, text: PageText) -> Iterator[Finding]:
 def mark(layout: Layout) -> list[str]:
     """Mark the pages that cite missing code as stale, and unmark pages that no longer do.
 
-    Args:
-        layout: Where the wiki is.
-
     Returns:
         The changed pages, relative to the wiki.
 

@@ -67,11 +67,7 @@ class LintReport(Struct, frozen=True, kw_only=True):
 
 
 class WikiLintService:
-    """Checks a wiki.
-
-    Args:
-        wiki_config: The wiki to check.
-    """
+    """Checks a wiki."""
 
     def __init__(self, wiki_config: WikiConfig) -> None:
         self.config = wiki_config

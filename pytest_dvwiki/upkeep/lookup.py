@@ -42,13 +42,7 @@ def commit_called(settings: Settings, digits: str) -> str:
 
 
 def pages_called(page_cache: PageCache, name: str, categories: Sequence[str] = CATEGORIES) -> list[PageSummary]:
-    """Return the page with the given name, or else the bug pages for the cause of a page that once had the name.
-
-    Args:
-        page_cache: The pages.
-        name: A page's name or path.
-        categories: The categories to look in.
-    """
+    """Return the page with the given name, or else the bug pages for the cause of a page that once had the name."""
     folder, _, stem = name.replace("\\", "/").removesuffix(".md").rpartition("/")
     category = folder.rpartition("/")[2]
     wanted = (category,) if category in categories else categories

@@ -23,12 +23,7 @@ UNSEEN_DAYS = 30
 
 
 def check_age(page_cache: PageCache, today: date | None = None) -> Iterator[Finding]:
-    """Yield the most serious finding for each open bug that is stale, unreviewed or not seen for a long time.
-
-    Args:
-        page_cache: The pages.
-        today: The current day, by default today in UTC.
-    """
+    """Yield the most serious finding for each open bug that is stale, unreviewed or not seen for a long time."""
     today = today or runs.today()
     for page in page_cache.all("bugs"):
         if page.problem or is_pointer(page) or page.text("status") != "open" or is_left_out(page.metadata):

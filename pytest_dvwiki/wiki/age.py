@@ -20,12 +20,7 @@ _YEAR = 365
 
 
 def age(since: str, day: date) -> str:
-    """Return, in words, how long something has been known.
-
-    Args:
-        since: The date it became known, `YYYY-MM-DD…`.
-        day: The current date.
-    """
+    """Return, in words, how long something has been known."""
     try:
         days = (day - date.fromisoformat(since[:10])).days
     except ValueError:

@@ -18,11 +18,7 @@ _OF_RUNS = "SELECT DISTINCT fingerprint FROM causes WHERE instr(fingerprint, '/'
 
 
 class CausePages:
-    """Finds the bug pages of causes.
-
-    Args:
-        cache: The pages.
-    """
+    """Finds the bug pages of causes."""
 
     def __init__(self, cache: PageCache) -> None:
         self._cache = cache
@@ -44,11 +40,7 @@ class CausePages:
         self._with_task_id = None
 
     def note(self, names: Iterable[str]) -> None:
-        """Clear the caches that a change to a bug page invalidates.
-
-        Args:
-            names: The cause names on the changed page.
-        """
+        """Clear the caches that a change to a bug page invalidates."""
         self._paths.clear()
         if self._with_task_id or any("/" in name for name in names):
             self._with_task_id = None

@@ -11,11 +11,7 @@ if TYPE_CHECKING:
 
 
 class IndexRows:
-    """The rows that the index files have, and the rows that they should have.
-
-    Args:
-        cache: The pages.
-    """
+    """The rows that the index files have, and the rows that they should have."""
 
     def __init__(self, cache: PageCache) -> None:
         self._cache = cache

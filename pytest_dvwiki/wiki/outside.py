@@ -31,10 +31,6 @@ def leads_out(wiki: Path, file: Path) -> bool:
 def read(wiki: Path, path: str) -> bytes:
     """Return the bytes of a page.
 
-    Args:
-        wiki: The wiki's folder.
-        path: The page, relative to the folder.
-
     Raises:
         OutsideError: The path leads out of the wiki.
         OSError: The page does not exist, is not a regular file, or is too large.

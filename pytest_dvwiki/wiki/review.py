@@ -78,11 +78,7 @@ def proposal_id(kind: Kind, target: str, text: str) -> str:
 
 
 class ReviewQueue:
-    """The proposals of one wiki.
-
-    Args:
-        layout: Where the wiki is.
-    """
+    """The proposals of one wiki."""
 
     def __init__(self, layout: Layout) -> None:
         self._wiki = layout.wiki

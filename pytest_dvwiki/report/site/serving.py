@@ -29,12 +29,7 @@ _INTERVAL_S = 1.0
 
 
 class Server(ThreadingHTTPServer):
-    """Serves the report's folder.
-
-    Args:
-        folder: The folder of the site.
-        port: The port; 0 for a free one.
-    """
+    """Serves the report's folder; for port 0, a free port is taken."""
 
     daemon_threads = True
 

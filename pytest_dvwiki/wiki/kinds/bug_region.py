@@ -49,11 +49,7 @@ save it in `.agent/patterns/`, and check it with `dvwiki patterns test`."""
 
 
 class _Sources(NamedTuple):
-    """Writes the citations of a page.
-
-    Args:
-        tasks: The runs that the page's claims are based on.
-    """
+    """Writes the citations of a page."""
 
     tasks: frozenset[str]
 

@@ -27,10 +27,6 @@ def settle(data: bytes, owned: Collection[str]) -> Settled | None:
 
     Our side is kept; the next build corrects the keys and regions.
 
-    Args:
-        data: The page.
-        owned: Keys that dvwiki owns on the page.
-
     Returns:
         The page with these conflicts resolved; None if the page has no conflict.
     """
@@ -53,10 +49,6 @@ def markers(data: bytes, owned: Collection[str]) -> list[tuple[int, bool]]:
     """Return the line where each conflict begins, and whether a person has to resolve it.
 
     If one marker of a conflict is missing, return the lines of its other markers.
-
-    Args:
-        data: The page.
-        owned: Keys that dvwiki owns on the page.
     """
     text = data.decode("utf-8", "replace")
     if not CONFLICT.search(text):

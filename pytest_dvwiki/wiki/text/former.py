@@ -32,12 +32,7 @@ _HEADINGS = {
 
 
 def converted(data: bytes, page: str) -> bytes | pages.Refused:
-    """Return a bug page in the current layout, with one region; unchanged if it already has that layout.
-
-    Args:
-        data: The page.
-        page: Its name.
-    """
+    """Return a bug page in the current layout, with one region; unchanged if it already has that layout."""
     if _HEADINGS.keys().isdisjoint(pages.region_names(data)):
         return data
     text = data.decode("utf-8", "surrogateescape")

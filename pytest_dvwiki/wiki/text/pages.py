@@ -224,12 +224,7 @@ def filled(draft: PageDraft, keys: Mapping[str, Any], regions: Mapping[str, str]
 
 
 def values_after(known: Mapping[str, Any], keys: Mapping[str, Any]) -> dict[str, Any] | None:
-    """Return the parsed frontmatter after `edit`; None if it is not known without parsing the page.
-
-    Args:
-        known: The parsed frontmatter before `edit`.
-        keys: The keys that were set.
-    """
+    """Return the parsed frontmatter after `edit`; None if it is not known without parsing the page."""
     after = {**known, **{key: flat(value) for key, value in keys.items()}}
     certain = keys.keys() <= known.keys() and all(_is_shown(yamlio.flow(after[key])) for key in keys)
     return after if certain else None

@@ -90,9 +90,6 @@ class Views:
         """Give separate pages to causes that share a version 1 fingerprint; the old page keeps the earlier history.
 
         If people merged the old page into another page, that page counts all these causes.
-
-        Args:
-            formers: Fingerprints of version 1.
         """
         for former in formers:
             listed = self.page_cache.causes.pages_of(former)
