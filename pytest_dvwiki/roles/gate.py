@@ -86,14 +86,15 @@ class GateRole:
     def settle(self, session: pytest.Session) -> str:
         """Set the exit status to 0 if the gate allows every failure; return the line for the terminal."""
         status = int(session.exitstatus)
-        gate = self.archived.record.gate if self.archived is not None and self.archived.record is not None else None
+        record = self.archived.record if self.archived is not None else None
+        gate = record.gate if record is not None else None
         if status != pytest.ExitCode.TESTS_FAILED:
             refused = self._obstacle or f"the gate only applies to exit status 1, not {status}"
         else:
             refused = self.refused(session) or self._unwritten()
         if gate is not None and gate.is_open and not refused:
             session.exitstatus = pytest.ExitCode.OK
-        waived = self.archived.record.waived if self.archived is not None and self.archived.record is not None else ()
+        waived = record.waived if record is not None else ()
         return gate_text(self._settings.gate, gate, refused=refused, status=status, waived=waived)
 
     def _unwritten(self) -> str:

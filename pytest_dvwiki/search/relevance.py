@@ -6,9 +6,12 @@ A document maps each word to a count: the number of occurrences, or more for a w
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Mapping
 from operator import itemgetter
 from typing import TYPE_CHECKING, NamedTuple
+
+from pytest_dvwiki.search.tokenizer import tokens
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -62,3 +65,27 @@ def ranked(scores: Iterable[tuple[str, float]]) -> Ranking:
     found = sorted((name, round(value, DIGITS)) for name, value in scores if value > 0)
     found.sort(key=itemgetter(1), reverse=True)
     return found
+
+
+def rank(query: str, documents: Iterable[tuple[str, Words]]) -> Ranking:
+    """Rank documents by the query words they contain, without an index; rare words have more weight.
+
+    Args:
+        query: The words to look for.
+        documents: The name and the word counts of each document.
+
+    Returns:
+        The documents with at least one query word, the best first.
+    """
+    wanted = dict.fromkeys(tokens(query))
+    if not wanted:
+        return []
+    # Keep only the words of the query, to save memory.
+    found = [
+        (name, sum(words.values()), {word: words[word] for word in wanted if word in words})
+        for name, words in documents
+    ]
+    frequency = Counter(word for _, _, words in found for word in words)
+    mean = sum(length for _, length, _ in found) / max(1, len(found))
+    statistics = Statistics(len(found), mean, frequency.__getitem__)
+    return ranked((name, score(words, length, wanted, statistics)) for name, length, words in found)

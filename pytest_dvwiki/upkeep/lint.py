@@ -23,9 +23,7 @@ from pytest_dvwiki.upkeep import (
     structure,
 )
 from pytest_dvwiki.upkeep.configuration import check_configuration
-from pytest_dvwiki.upkeep.explained import without_explained
-from pytest_dvwiki.upkeep.findings import Finding
-from pytest_dvwiki.upkeep.lessons import check_lessons
+from pytest_dvwiki.upkeep.findings import Finding, without_explained
 from pytest_dvwiki.upkeep.page import PageText
 from pytest_dvwiki.wiki.index import Top, indexes
 from pytest_dvwiki.wiki.page_cache import PageCache
@@ -140,7 +138,7 @@ def _full(layout: Layout, page_cache: PageCache, archive: Archive) -> Iterator[F
         text = PageText.read(layout.wiki, page)
         yield from links.check_links(layout.wiki, text, page_cache)
         yield from claims.check_claims(text)
-        yield from check_lessons(text)
+        yield from structure.check_lessons(text)
         yield from claims.check_sources(text, archive, layout.tasks)
         yield from drift.check_drift(layout.root, text)
         yield from drift.check_hints(layout.root, text)

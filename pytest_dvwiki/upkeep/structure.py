@@ -1,13 +1,15 @@
-"""Checks that each page has the keys of its category, and that the pages are consistent with each other."""
+"""Checks that each page has the keys of its category, and that pages and lessons are consistent with each other."""
 
 from __future__ import annotations
 
 import re
+from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 from pytest_dvwiki.upkeep.findings import BUILD, Finding
 from pytest_dvwiki.wiki import outside
 from pytest_dvwiki.wiki.index import FILES, OWN
+from pytest_dvwiki.wiki.kinds import topic
 from pytest_dvwiki.wiki.kinds.bug import ORIGINS, STATUSES, is_pointer
 from pytest_dvwiki.wiki.kinds.coverage import ACTIONS
 from pytest_dvwiki.wiki.kinds.owned import OWNED
@@ -21,6 +23,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from pytest_dvwiki.records.archive import Archive
+    from pytest_dvwiki.upkeep.page import PageText
     from pytest_dvwiki.wiki.page_cache import PageCache
     from pytest_dvwiki.wiki.page_summary import PageSummary
 
@@ -126,6 +129,28 @@ def check_conflicts(wiki: Path) -> Iterator[Finding]:
                 yield Finding(place, line, "conflict", "merge conflict in people's text")
             else:
                 yield Finding(place, line, "conflict", "merge conflict in derived content", BUILD)
+
+
+def check_lessons(text: PageText) -> Iterator[Finding]:
+    """Yield ids used by several lessons, and links to lessons that do not exist or lack the link back."""
+    if text.listed.category not in {"topics", "patterns"}:
+        return
+    found = topic.lessons(text.raw)
+    lessons = {each.id: each for each in found}
+    path = text.listed.path
+    for name, times in Counter(each.id for each in found).items():
+        if times > 1:
+            yield Finding(
+                path, 0, "schema", f"{times} lessons have the id {name}", "merge them, or remove the id of one"
+            )
+    for each in lessons.values():
+        for other, back in ((each.superseded_by, "supersedes"), *((name, "superseded by") for name in each.supersedes)):
+            if other and other not in lessons:
+                problem = f"lesson {each.id} refers to lesson {other}, which does not exist"
+                yield Finding(path, 0, "schema", problem, "correct the id")
+            elif other and each.id not in {*lessons[other].supersedes, lessons[other].superseded_by}:
+                problem = f"lesson {other} lacks `{back} {each.id}`"
+                yield Finding(path, 0, "schema", problem, "add the line, or remove the other one")
 
 
 def _line_of(problem: str) -> int:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Self
 from msgspec import Struct
 
 from pytest_dvwiki import backends
-from pytest_dvwiki.search import keyword
+from pytest_dvwiki.search.relevance import rank
 from pytest_dvwiki.search.snippet import snippet
 from pytest_dvwiki.search.tokenizer import tokens
 from pytest_dvwiki.wiki import outside
@@ -362,4 +362,4 @@ class KeywordIndex(WikiSearchIndex):
 
     def ranking(self, query: str) -> Ranking:
         """Return the pages as ranked by `keyword.rank`."""
-        return keyword.rank(query, ((path, words_of(path, self.data(path))[0]) for path in self.present()))
+        return rank(query, ((path, words_of(path, self.data(path))[0]) for path in self.present()))

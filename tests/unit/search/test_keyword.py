@@ -6,7 +6,7 @@ from collections import Counter
 
 import pytest
 
-from pytest_dvwiki.search.keyword import rank
+from pytest_dvwiki.search.relevance import rank
 from pytest_dvwiki.search.tokenizer import tokens
 
 
