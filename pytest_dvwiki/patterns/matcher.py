@@ -194,15 +194,18 @@ class Matcher:
         return False
 
     def matches(self, message: str) -> Iterator[Hit]:
-        """Yield the matches of all patterns for one message, in order of precedence.
+        """Iterate over the matches of all patterns for one message, in order of precedence.
 
         Benign patterns are included, and so are patterns whose `together_with` another line has to match.
         """
+        return (Hit(rule.pattern, 1, message, groups) for rule, groups in self._matching(message))
+
+    def _matching(self, message: str) -> Iterator[tuple[Rule, dict[str, str]]]:
         for number, expressions in self._literals.fitting(_lowered(message)).items():
             rule = self._rules[number]
             groups = rule.decide(message, expressions)
             if groups is not None:
-                yield Hit(rule.pattern, 1, message, groups)
+                yield rule, groups
 
     def may_be_companion(self, lowered: str) -> bool:
         """Return whether a lower-case line has a literal of any `together_with`."""
@@ -297,13 +300,10 @@ class Matcher:
             if len(self._decided) >= _MOST_DECIDED:
                 self._decided.clear()
             winners: list[tuple[Rule, dict[str, str]]] = []
-            for number, expressions in self._literals.fitting(_lowered(message)).items():
-                rule = self._rules[number]
-                groups = rule.decide(message, expressions)
-                if groups is not None:
-                    winners.append((rule, groups))
-                    if not rule.pattern.together_with:
-                        break
+            for rule, groups in self._matching(message):
+                winners.append((rule, groups))
+                if not rule.pattern.together_with:
+                    break
             known = self._decided[message] = tuple(winners)
         return known
 
@@ -355,7 +355,7 @@ def _regions(block: bytes, candidates: Iterable[tuple[int, str]]) -> Iterator[tu
             if group:
                 yield start, group
             start, group = _surrounding_start(block, offset), {offset: its_kind}
-        end = _lines_on(block, offset, MOST_JOINED)
+        end = _lines_on(block, offset)
     if group:
         yield start, group
 
@@ -371,8 +371,8 @@ def _surrounding_start(block: bytes, offset: int) -> int:
     return start
 
 
-def _lines_on(block: bytes, offset: int, count: int) -> int:
-    for _ in range(count):
+def _lines_on(block: bytes, offset: int) -> int:
+    for _ in range(MOST_JOINED):
         end = block.find(b"\n", offset)
         if end < 0:
             return len(block)
@@ -384,7 +384,7 @@ def _lines(block: bytes, start: int, last: int) -> tuple[list[str], list[int]]:
     """Return the lines from an offset to the end of the message at `last`, with their offsets."""
     lines: list[str] = []
     offsets: list[int] = []
-    end = _lines_on(block, last, MOST_JOINED)
+    end = _lines_on(block, last)
     at = start
     while at < end:
         stop = _line_end(block, at)

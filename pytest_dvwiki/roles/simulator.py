@@ -33,14 +33,13 @@ _CHUNK = 1 << 20
 
 
 class _Output:
-    """The simulator's output, read from the file behind a descriptor. `rest` returns what follows the last `skip`.
+    """The simulator's output, read from the file behind standard output. `rest` returns what follows the last `skip`.
 
     A terminal or a pipe cannot be read back, so there is no output.
     """
 
-    def __init__(self, descriptor: int) -> None:
-        self._path = Path(f"/proc/self/fd/{descriptor}" if sys.platform == "linux" else f"/dev/fd/{descriptor}")
-        self._descriptor = descriptor
+    def __init__(self) -> None:
+        self._path = Path("/proc/self/fd/1" if sys.platform == "linux" else "/dev/fd/1")
         self._offset = 0
         self.lines = 0
 
@@ -65,7 +64,7 @@ class _Output:
         return LogText(source="log", path=self._path, start=self._offset, end=end, lasting=False)
 
     def _size(self) -> int:
-        status = os.fstat(self._descriptor)
+        status = os.fstat(1)
         return status.st_size if stat.S_ISREG(status.st_mode) else 0
 
 
@@ -78,7 +77,7 @@ class SimulatorRole:
 
     def __init__(self, context: ProcessContext) -> None:
         self._context = context
-        self._output = _Output(1)
+        self._output = _Output()
         self._c_library = ctypes.CDLL(None)
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
@@ -104,7 +103,7 @@ class SimulatorRole:
         elif strict.applies_to(report) and (errors := self._errors()).count:
             evidence = reports.Evidence(noise_errors=errors.count)
             if self._context.settings.strict_logs:
-                evidence = strict.refuse_lines(report, errors, reports.NO_EVIDENCE)
+                evidence = strict.refuse_lines(report, errors)
             reports.attach(report, reports.masked(evidence, self._context.masks))
 
     def _errors(self) -> ErrorLines:
