@@ -19,11 +19,19 @@ import yaml
 
 from pytest_dvwiki import cli, simulators
 from pytest_dvwiki.llm import configuration as llm
-from pytest_dvwiki.patterns import reference as patterns
+from pytest_dvwiki.patterns.registry import (
+    BUILTIN_FOLDER,
+    REPLACEMENT,
+    builtin_files,
+    load_registry,
+    load_subtypes,
+    precedence,
+)
+from pytest_dvwiki.patterns.schema import CLASSES, UNKNOWN, Pattern
 from pytest_dvwiki.settings import reference
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping
 
 ROOT = Path(__file__).parents[1]
 SETTINGS = ROOT / "docs" / "reference" / "settings.md"
@@ -83,6 +91,47 @@ Capture modes that a flow does not have:
 
 {no_modes}
 """
+_TITLES = {
+    "dvwiki": "Messages of the capture itself",
+    "benign": "Messages that are not failures",
+    "reports": "Testbench reports in commercial simulators",
+    "environment": "Environment: licences, memory, disk, signals, job schedulers",
+    "localised": "Messages in languages other than English: shell, make, gcc, operating system, checks",
+    "other_tools": "CIRCT, Clash, EBMC, Renode, dvsim, placement and routing",
+    "uvm": "SystemVerilog UVM",
+    "pyuvm": "pyuvm",
+    "cocotb": "cocotb and its extensions",
+    "fusesoc": "FuseSoC and Edalize",
+    "vhdl_libraries": "VHDL verification libraries: UVVM, OSVVM, VUnit",
+    "scala": "Chisel and SpinalHDL, DiffTest and RISC-V emulators",
+    "pytest": "pytest",
+    "python": "Python",
+    "hdl": "Any HDL tool",
+    "fallback": "Errors in a tool's own words",
+    "generic": "Any tool",
+}
+_INTRODUCTION = """\
+The {count} built-in patterns that classify failures: a page for each tool, sorted by failure subtype. To search for a
+message, run `dvwiki patterns list WORD`, which includes the project's own patterns. `dvwiki patterns why LOG` shows
+which patterns match the lines of a log, and why one of them was chosen.
+
+A project's own patterns are in `.agent/patterns/*.yaml`, in the same format as the built-in ones
+(`dvwiki patterns list --format json WORD` shows all fields). `dvwiki patterns test` checks them against all other
+patterns and against the project's sample logs: a log in `.agent/patterns/samples/PATTERN/` must be classified by that
+pattern, and a log in `.agent/patterns/samples/passes/` must not contain a failure. `dvwiki patterns propose` prints
+patterns for recorded failures that no pattern matches.
+
+A project's pattern may introduce its own `failure_subtype`, in one of the known classes ({classes}). The page of the
+subtype starts with the description and the fix of its first pattern. A subtype that is very similar to a built-in one
+is reported as a mistake.
+"""
+_MADE = "<!-- made by `make docs`; edit pytest_dvwiki/patterns/builtin/{name}.yaml instead -->"
+_TIERS = {
+    "cause": "a cause",
+    "symptom": "a symptom: used only if no message gives a cause",
+    "rollup": "a summary of other messages: never the first cause if there is another",
+    "benign": "no failure",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,7 +158,7 @@ def generated() -> dict[Path, str]:
         COMMANDS: _filled(COMMANDS, {"commands": _commands}),
         ARCHITECTURE: _filled(ARCHITECTURE, {"packages": _packages, "layers": _layers}),
         **{path: _INCLUDE.sub(_included, path.read_text(encoding="utf-8")) for path in (AGENTS, CI, STORE)},
-        **{ROOT / "docs" / path: text for path, text in patterns.reference().items()},
+        **{ROOT / "docs" / path: text for path, text in pattern_pages().items()},
         OUTCOMES: _outcomes(yaml.safe_load(TABLE.read_text(encoding="utf-8"))),
     }
 
@@ -235,6 +284,99 @@ def _words(mode: dict[str, Any]) -> list[str]:
 def _table(columns: list[str], rows: list[list[str]]) -> str:
     lines = [columns, ["---"] * len(columns), *rows]
     return "\n".join(f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in line)} |" for line in lines)
+
+
+def pattern_pages() -> dict[str, str]:
+    """Return the pages by path: an overview, and for each tool a page of its patterns by subtype."""
+    registry = load_registry()
+    groups = {
+        name: _by_subtype(each for each in registry if registry.source(each.id) == f"{BUILTIN_FOLDER}{name}.yaml")
+        for name in builtin_files()
+    }
+    pages = {f"patterns/{name}.md": _pattern_page(name, subtypes) for name, subtypes in groups.items()}
+    pages["patterns.md"] = _pattern_list(len(registry), groups)
+    return {path: _joined(lines) for path, lines in pages.items()}
+
+
+def _pattern_title(name: str) -> str:
+    tool = builtin_files()[name]
+    if tool is None:
+        return _TITLES[name]
+    return tool.title if tool.name == name else f"{tool.title} by message code"
+
+
+def _by_subtype(patterns: Iterator[Pattern]) -> dict[str, list[Pattern]]:
+    groups: dict[str, list[Pattern]] = {}
+    for pattern in patterns:
+        groups.setdefault(pattern.failure_subtype, []).append(pattern)
+    return dict(sorted(groups.items(), key=lambda group: (group[0] == UNKNOWN, group[0])))
+
+
+def _joined(lines: Iterable[str]) -> str:
+    return "\n".join(lines) + "\n"
+
+
+def _pattern_list(count: int, groups: dict[str, dict[str, list[Pattern]]]) -> Iterator[str]:
+    yield "# Built-in patterns"
+    yield ""
+    yield _MADE.format(name="*")
+    yield ""
+    yield _INTRODUCTION.format(count=count, classes=", ".join(map(_code_span, CLASSES)))
+    yield "If several patterns match a message, the first one in this order is used:"
+    yield ""
+    yield from (f"{number}. {_escaped(rule)}" for number, rule in enumerate(precedence(), start=1))
+    yield ""
+    yield f"{REPLACEMENT}"
+    yield ""
+    yield "| patterns for | number | file |"
+    yield "| --- | --- | --- |"
+    for name, subtypes in groups.items():
+        number = sum(map(len, subtypes.values()))
+        yield f"| [{_pattern_title(name)}](patterns/{name}.md) | {number} | {_code_span(f'{name}.yaml')} |"
+
+
+def _pattern_page(name: str, subtypes: dict[str, list[Pattern]]) -> Iterator[str]:
+    lessons = load_subtypes()
+    yield f"# Patterns: {_pattern_title(name)}"
+    yield ""
+    yield _MADE.format(name=name)
+    yield ""
+    yield "[All patterns](../patterns.md)"
+    for subtype, patterns in subtypes.items():
+        if name != "benign":
+            title = lessons[subtype].title if subtype in lessons else "Failures of no particular subtype"
+            yield f"\n## {title}" + (f": `{subtype}`" if subtype in lessons else "")
+        for pattern in patterns:
+            yield from _pattern(pattern, level=2 if name == "benign" else 3)
+
+
+def _pattern(pattern: Pattern, level: int) -> Iterator[str]:
+    label = "" if pattern.tier == "benign" else f"`{pattern.error_class}` / `{pattern.failure_subtype}`, "
+    noise = "; such a line alone fails no test" if pattern.noise else ""
+    cancelled = f"; a {pattern.cancelled_by} that ends well cancels it" if pattern.cancelled_by else ""
+    yield f"\n{'#' * level} {pattern.id}\n"
+    yield f"{_escaped(pattern.description)}\n"
+    yield f"- {label}{_TIERS[pattern.tier]}{noise}{cancelled}"
+    if pattern.fix:
+        yield f"- fix: {_escaped(pattern.fix)}"
+    for field, title in (("match", "matches"), ("unless", "unless"), ("together_with", "together with")):
+        for source in getattr(pattern, field):
+            yield f"- {title}: {_code_span(source)}"
+    for example in pattern.examples[:1]:
+        yield f"- example: {_code_span(' '.join(example.split()))}"
+
+
+def _code_span(text: str) -> str:
+    """Return a code span, even for text with back-ticks."""
+    longest = max((len(run) for run in re.findall(r"`+", text)), default=0)
+    ticks = "`" * (longest + 1)
+    return f"{ticks} {text} {ticks}" if longest or text != text.strip() else f"{ticks}{text}{ticks}"
+
+
+def _escaped(text: str) -> str:
+    """Escape prose for Markdown, except inside code spans."""
+    parts = re.split(r"(`+.+?`+)", text)
+    return "".join(part if at % 2 else re.sub(r"([<*_\[])", r"\\\1", part) for at, part in enumerate(parts))
 
 
 if __name__ == "__main__":

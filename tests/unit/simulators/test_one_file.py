@@ -44,8 +44,11 @@ PATTERNS = r"""
   fix: Declare {name}.
   examples: ['!E17: a.v(3): there is no signal rdy']
 """
+GENERATE = Path(__file__).parents[3] / "docs" / "generate.py"
 QUESTIONS = r'''
 import json
+import runpy
+import sys
 from pytest_dvwiki import simulators
 from pytest_dvwiki.capture.processes.toolcalls import read_call
 from pytest_dvwiki.capture.processes.tools import simulator_name
@@ -53,7 +56,6 @@ from pytest_dvwiki.capture.simulations.noise import error_lines
 from pytest_dvwiki.capture.simulations.regression import read_regressions
 from pytest_dvwiki.logtext.logs import LogText
 from pytest_dvwiki.patterns.matcher import Matcher
-from pytest_dvwiki.patterns.reference import reference
 from pytest_dvwiki.patterns.registry import load_registry
 from pytest_dvwiki.logtext.report_parts import parse_report
 
@@ -65,6 +67,7 @@ log = """     0.00ns INFO cocotb.regression Running on ACME Sim version 3.1 and 
 ACME> !E17: a.v(3): there is
 ACME>   no signal rdy
 """
+pages = runpy.run_path(sys.argv[1])["pattern_pages"]()
 registry = load_registry()
 hit = Matcher(registry).hits(log)[0]
 call = read_call(("acmesim", "-top", "dut", "a.v"), "/p")
@@ -77,7 +80,7 @@ print(json.dumps({
     "report": [report.file, report.line, report.message_id, report.text],
     "errors": error_lines(LogText(source="log", text=log), Interest()).count,
     "advice": registry.advice(hit.pattern.id, hit.pattern.failure_subtype, hit.text),
-    "page": "| [ACME Sim](patterns/acme.md) | 1 | `acme.yaml` |" in reference()["patterns.md"],
+    "page": "| [ACME Sim](patterns/acme.md) | 1 | `acme.yaml` |" in pages["patterns.md"],
 }))
 '''
 
@@ -90,7 +93,12 @@ def test_one_file_and_its_patterns_are_all_that_a_new_tool_needs(tmp_path: Path)
     (copy / "patterns" / "builtin" / "acme.yaml").write_text(PATTERNS, encoding="utf-8")
     environment = os.environ | {"PYTHONPATH": str(tmp_path), "XDG_CACHE_HOME": str(tmp_path / "cache")}
     done = subprocess.run(
-        [sys.executable, "-c", QUESTIONS], env=environment, cwd=tmp_path, capture_output=True, text=True, check=True
+        [sys.executable, "-c", QUESTIONS, str(GENERATE)],
+        env=environment,
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=True,
     )
     text = "!E17: a.v(3): there is no signal rdy"
     assert json.loads(done.stdout) == {
