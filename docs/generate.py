@@ -28,7 +28,7 @@ from pytest_dvwiki.patterns.registry import (
     precedence,
 )
 from pytest_dvwiki.patterns.schema import CLASSES, UNKNOWN, Pattern
-from pytest_dvwiki.settings import reference
+from pytest_dvwiki.settings import OPTIONS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -154,7 +154,7 @@ def main() -> None:
 def generated() -> dict[Path, str]:
     """Return the files with generated parts, with their new content."""
     return {
-        SETTINGS: _filled(SETTINGS, {"settings": reference, "librarian": llm.reference}),
+        SETTINGS: _filled(SETTINGS, {"settings": _settings, "librarian": _librarian}),
         COMMANDS: _filled(COMMANDS, {"commands": _commands}),
         ARCHITECTURE: _filled(ARCHITECTURE, {"packages": _packages, "layers": _layers}),
         **{path: _INCLUDE.sub(_included, path.read_text(encoding="utf-8")) for path in (AGENTS, CI, STORE)},
@@ -166,6 +166,23 @@ def generated() -> dict[Path, str]:
 def _filled(path: Path, parts: Mapping[str, Callable[[], str]]) -> str:
     """Return a file with the text between its markers regenerated."""
     return _PART.sub(lambda found: found[1] + parts[found[2]]() + found[3], path.read_text(encoding="utf-8"))
+
+
+def _settings() -> str:
+    """Return the table of options."""
+    rows = []
+    for row in OPTIONS:
+        value = f"[={row.metavar}]" if row.bare else f" {row.metavar}" if row.metavar else ""
+        flag = f"`{row.flag}{value}`" if row.flag else ""
+        default = {None: "", True: "true", False: "false", "": "empty"}.get(row.default, row.default)  # type: ignore[call-overload]
+        rows.append([flag, f"`{row.name}`", str(default), row.help])
+    return _table(["command line", "project.yaml, `wiki:`", "default", "what it does"], rows) + "\n"
+
+
+def _librarian() -> str:
+    """Return the table of the settings of the block `librarian:`."""
+    rows = [[f"`{each.name}`", str(each.default), each.help] for each in llm.OPTIONS]
+    return _table([f"project.yaml, `{llm.BLOCK}:`", "default", "what it does"], rows) + "\n"
 
 
 def _packages() -> str:

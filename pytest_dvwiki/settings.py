@@ -616,14 +616,3 @@ def _block(path: Path, document: Any, text: str, name: str, keys: Iterable[str])
             line = yamlio.line_of((name, str(key)), yamlio.located(text, 2))
             raise ProjectFileError(f"{path}:{line}: {name}.{key}: no such setting; {yamlio.nearest(key, known)}")
     return block
-
-
-def reference() -> str:
-    """Return the table of options as Markdown, for the reference page."""
-    rows = ["| command line | project.yaml, `wiki:` | default | what it does |", "| --- | --- | --- | --- |"]
-    for row in OPTIONS:
-        value = f"[={row.metavar}]" if row.bare else f" {row.metavar}" if row.metavar else ""
-        flag = f"`{row.flag}{value}`" if row.flag else ""
-        default = {None: "", True: "true", False: "false", "": "empty"}.get(row.default, row.default)  # type: ignore[call-overload]
-        rows.append(f"| {flag.replace('|', chr(92) + '|')} | `{row.name}` | {default} | {row.help} |")
-    return "\n".join(rows) + "\n"

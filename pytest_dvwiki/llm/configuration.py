@@ -168,9 +168,3 @@ def _check(backend: Backend, here: str) -> None:
         backend.words()
     except ValueError as error:
         raise ProjectFileError(f"{here}.run: {error}") from None
-
-
-def reference() -> str:
-    """Return the table of the block's settings as Markdown, for the reference page."""
-    rows = [f"| `{each.name}` | {each.default} | {each.help} |" for each in OPTIONS]
-    return "\n".join([f"| project.yaml, `{BLOCK}:` | default | what it does |", "| --- | --- | --- |", *rows, ""])
