@@ -52,8 +52,17 @@ def _or_null(name: str) -> Schema:
     return {"type": [name, "null"]}
 
 
+def _texts(*names: str) -> Schema:
+    return dict.fromkeys(names, _TEXT)
+
+
+def _optional_texts(*names: str) -> Schema:
+    return dict.fromkeys(names, _or_null("string"))
+
+
 _TEXT: Schema = {"type": "string"}
 _NUMBER: Schema = {"type": "number"}
+_INTEGER: Schema = {"type": "integer"}
 _FLAG: Schema = {"type": "boolean"}
 _CATEGORY: Schema = {"type": "string", "enum": list(CATEGORIES)}
 _BUDGET: Schema = {"type": "integer", "minimum": 100}
@@ -61,7 +70,7 @@ _EVERY: Schema = {
     "schema": {"const": VERSION},
     "status": {"enum": ["done", "proposed", "conflict", "denied"]},
     "reason": _TEXT,
-    "tokens": {"type": "integer"},
+    "tokens": _INTEGER,
     "left_out": _list(_TEXT),
     "reader": _TEXT,
 }
@@ -69,43 +78,28 @@ _ALWAYS = ("schema", "status", "tokens", "left_out")
 _CAUSE = _object(
     {
         "word": {"enum": ["NEW", "REGRESSED", "KNOWN", "WAIVED"]},
-        "cause": _TEXT,
-        "label": _TEXT,
-        "error_class": _TEXT,
-        "failure_subtype": _TEXT,
-        "fingerprint": _TEXT,
-        "primary": _TEXT,
+        **_texts("cause", "label", "error_class", "failure_subtype", "fingerprint", "primary"),
         "line": _or_null("integer"),
-        "pattern": _or_null("string"),
         "origin": _object({"type": _TEXT, "confidence": _or_null("number"), "reasons": _list(_TEXT)}),
-        "page": _or_null("string"),
-        "tests": {"type": "integer"},
-        "test": _or_null("string"),
-        "seed": _or_null("string"),
-        "fix": _or_null("string"),
-        "fixes": _list(
-            _object({"text": _TEXT, "commits": _list(_TEXT), "by": _TEXT, "date": _TEXT, "standing": _TEXT})
-        ),
+        **_optional_texts("pattern", "page", "test", "seed", "fix"),
+        "tests": _INTEGER,
+        "fixes": _list(_object({**_texts("text", "by", "date", "standing"), "commits": _list(_TEXT)})),
         "statements": _list(_TEXT),
         "rerun": {
             "anyOf": [
                 {"type": "null"},
                 _object(
                     {
-                        "test": _TEXT,
-                        "seed": _or_null("string"),
-                        "simulator": _or_null("string"),
+                        **_texts("test", "line"),
+                        **_optional_texts("seed", "simulator", "folder"),
                         "duration_s": _or_null("number"),
-                        "line": _TEXT,
-                        "folder": _or_null("string"),
                     }
                 ),
             ]
         },
     }
 )
-_WRITTEN: Schema = {"address": _TEXT, "version": _TEXT, "content": _TEXT, "proposal": _TEXT}
-_PAGE: Schema = {"page": _TEXT, "section": _TEXT}
+_WRITTEN = _texts("address", "version", "content", "proposal")
 
 TOOLS: dict[str, McpTool] = {
     "dvwiki_list": McpTool(
@@ -116,16 +110,8 @@ TOOLS: dict[str, McpTool] = {
             "pages": _list(
                 _object(
                     {
-                        "address": _TEXT,
-                        "category": _TEXT,
-                        "title": _TEXT,
-                        "summary": _TEXT,
-                        "version": _TEXT,
-                        "last_author": _TEXT,
-                        "words": {"type": "integer"},
-                        "status": _TEXT,
-                        "age": _TEXT,
-                        "pages": {"type": "integer"},
+                        **_texts("address", "category", "title", "summary", "version", "last_author", "status", "age"),
+                        **dict.fromkeys(("words", "pages"), _INTEGER),
                         "unreviewed": _FLAG,
                     }
                 )
@@ -135,9 +121,8 @@ TOOLS: dict[str, McpTool] = {
     "dvwiki_search": McpTool(
         "Find pages by words and parts of identifiers. Not counted as a read.",
         {
-            "query": _TEXT,
+            **_texts("query", "status"),
             "category": _CATEGORY,
-            "status": _TEXT,
             "label": {**_TEXT, "description": "error class or failure subtype"},
             "limit": {"type": "integer", "minimum": 1},
             "budget": _BUDGET,
@@ -145,30 +130,16 @@ TOOLS: dict[str, McpTool] = {
         ("query",),
         {
             "results": _list(
-                _object(
-                    {
-                        "page_path": _TEXT,
-                        "score": _NUMBER,
-                        "title": _TEXT,
-                        "status": _TEXT,
-                        "unreviewed": _FLAG,
-                        "snippet": _TEXT,
-                    }
-                )
+                _object({**_texts("page_path", "title", "status", "snippet"), "score": _NUMBER, "unreviewed": _FLAG})
             )
         },
     ),
     "dvwiki_get": McpTool(
         "Read a page, or the section under one of its headings, with the version to pass to dvwiki_commit; content cut"
         " to the budget has none. Reads per turn are limited; a write ends the turn.",
-        {**_PAGE, "budget": _BUDGET, "reader": _TEXT},
+        {**_texts("page", "section", "reader"), "budget": _BUDGET},
         ("page",),
-        {
-            "address": _TEXT,
-            "content": _TEXT,
-            "version": _TEXT,
-            "leads_to": _TEXT,
-        },
+        _texts("address", "content", "version", "leads_to"),
     ),
     "dvwiki_match_failure": McpTool(
         "Classify the failure in a log (text, or the path of a file in the project): label, first cause, fingerprint,"
@@ -182,11 +153,9 @@ TOOLS: dict[str, McpTool] = {
                     {"type": "null"},
                     _object(
                         {
-                            "task_id": _TEXT,
-                            "finished": _TEXT,
-                            "commit": _or_null("string"),
-                            "passed": {"type": "integer"},
-                            "failed": {"type": "integer"},
+                            **_texts("task_id", "finished"),
+                            **_optional_texts("commit"),
+                            **dict.fromkeys(("passed", "failed"), _INTEGER),
                         }
                     ),
                 ]
@@ -197,7 +166,7 @@ TOOLS: dict[str, McpTool] = {
     "dvwiki_commit": McpTool(
         "Replace a page or section; pass the version that was read, or an empty version to propose a new page, which a"
         " person reviews. A conflict returns the current content.",
-        {**_PAGE, "content": _TEXT, "expected_version": _TEXT, "reader": _TEXT},
+        _texts("page", "section", "content", "expected_version", "reader"),
         ("page", "content", "expected_version"),
         _WRITTEN,
         writes=True,
@@ -205,23 +174,16 @@ TOOLS: dict[str, McpTool] = {
     "dvwiki_append": McpTool(
         "Add a note to a section, such as Resolution of a bug page, or a line to the page `log`. It stays unreviewed"
         " until a person confirms it or, if `commit` is a fix, until runs with that commit pass.",
-        {**_PAGE, "text": _TEXT, "commit": _TEXT, "reader": _TEXT},
+        _texts("page", "section", "text", "commit", "reader"),
         ("page", "text"),
         _WRITTEN,
         writes=True,
     ),
     "dvwiki_handoff": McpTool(
         "Pass the work to a later role of the pipeline, with a summary.",
-        {"target": _TEXT, "summary": _TEXT, "task": _TEXT, "reader": _TEXT},
+        _texts("target", "summary", "task", "reader"),
         ("target", "summary"),
-        {
-            "by": _TEXT,
-            "to": _TEXT,
-            "asked_for": _TEXT,
-            "task": _TEXT,
-            "step": {"type": "integer"},
-            "max_steps": {"type": "integer"},
-        },
+        {**_texts("by", "to", "asked_for", "task"), "step": _INTEGER, "max_steps": _INTEGER},
         writes=True,
     ),
     "dvwiki_lint": McpTool(
@@ -230,9 +192,7 @@ TOOLS: dict[str, McpTool] = {
         (),
         {
             "human_review_required": _FLAG,
-            "findings": _list(
-                _object({"page": _TEXT, "line": {"type": "integer"}, "kind": _TEXT, "text": _TEXT, "remedy": _TEXT})
-            ),
+            "findings": _list(_object({**_texts("page", "kind", "text", "remedy"), "line": _INTEGER})),
         },
     ),
 }
