@@ -20,10 +20,9 @@ from pytest_dvwiki.wiki.kinds import bug, topic
 from pytest_dvwiki.wiki.lock import locked
 from pytest_dvwiki.wiki.query import WikiHistory
 from pytest_dvwiki.wiki.review import Kind, Proposal, ReviewError, ReviewQueue
-from pytest_dvwiki.wiki.schema import NAME, SchemaError, schema_text, with_section
+from pytest_dvwiki.wiki.schema import NAME, schema_text, with_section
 from pytest_dvwiki.wiki.store import WikiStore
 from pytest_dvwiki.wiki.store_protocol import Fetched
-from pytest_dvwiki.wiki.supersession import MergeError
 from pytest_dvwiki.wiki.text.names import file_name
 from pytest_dvwiki.wiki.text.pages import Refused
 from pytest_dvwiki.wiki.unaccepted import ACCEPT
@@ -64,7 +63,7 @@ def accept(layout: Layout, proposal_id: str, *, by: str, note: str = "") -> str:
         What was done, in one line.
 
     Raises:
-        ReviewError: The proposal cannot be read or applied, or is already decided. Nothing was changed.
+        UserError: The proposal cannot be read or applied, or is already decided. Nothing was changed.
         WikiError: The wiki cannot be written.
     """
     queue = ReviewQueue(layout)
@@ -147,22 +146,15 @@ def _page(layout: Layout, proposal: Proposal, _: str) -> str:
 
 def _section(layout: Layout, proposal: Proposal, _: str) -> str:
     with locked(layout.wiki, layout.lock_timeout):
-        try:
-            text = with_section(schema_text(layout.wiki), proposal.text)
-        except SchemaError as error:
-            raise ReviewError(str(error)) from error
-        disk.replace(layout.wiki / NAME, text.encode())
+        disk.replace(layout.wiki / NAME, with_section(schema_text(layout.wiki), proposal.text).encode())
     return f"{proposal.target} is a section now"
 
 
 def _merge(layout: Layout, proposal: Proposal, _: str) -> str:
     """Merge the bug page given in the proposal's text into the proposal's target."""
-    try:
-        with WikiHistory(layout) as history:
-            kept, other = (page_named(history.page_cache, name) for name in (proposal.target, proposal.text))
-        build.merge(layout, kept.path, other.path, proposal.reason)
-    except MergeError as error:
-        raise ReviewError(str(error)) from error
+    with WikiHistory(layout) as history:
+        kept, other = (page_named(history.page_cache, name) for name in (proposal.target, proposal.text))
+    build.merge(layout, kept.path, other.path, proposal.reason)
     return f"{other.path} is superseded by {kept.path}; to undo it: `dvwiki merge --undo {kept.name} {other.name}`"
 
 
