@@ -52,8 +52,7 @@ def run(args: argparse.Namespace) -> int:
     if args.reindex and args.check:
         raise UsageError("--check writes nothing, and --reindex writes the search index; give only one of them")
     settings = settings_of(args)
-    layout = settings.layout
-    require_content(layout)
+    layout = require_content(settings.layout)
     reclassified = _reclassify(settings) if args.reclassify else None
     progress = _progress if sys.stderr.isatty() else None
     result = build(

@@ -35,8 +35,7 @@ def run(args: argparse.Namespace) -> int:
 
     if args.older_than < 0:
         raise UsageError(f"--older-than {args.older_than}: a number of days cannot be negative")
-    layout = layout_of(args)
-    require_content(layout)
+    layout = require_content(layout_of(args))
     done = compact(layout, older_than_days=args.older_than)
     for month, records in done.months.items():
         print(f"tasks/{month}.yaml: {count(records, 'record')} rolled up")

@@ -34,8 +34,7 @@ def run(args: argparse.Namespace) -> int:
     from pytest_dvwiki.llm.client import connect  # noqa: PLC0415
     from pytest_dvwiki.llm.configuration import LibrarianSettings  # noqa: PLC0415
 
-    settings = LibrarianSettings.of(layout_of(args))
-    require_wiki(settings.layout)
+    settings = LibrarianSettings.of(require_wiki(layout_of(args)))
     names = [name.removeprefix("topics/").removesuffix(".md") for name in args.topics]
     for page in pages(settings.layout, names):
         if not (settings.layout.wiki / page).is_file():

@@ -36,8 +36,7 @@ def run(args: argparse.Namespace) -> int:
     """
     from pytest_dvwiki.llm.configuration import LibrarianSettings  # noqa: PLC0415
 
-    settings = LibrarianSettings.of(layout_of(args))
-    require_wiki(settings.layout)
+    settings = LibrarianSettings.of(require_wiki(layout_of(args)))
     gone = _gone(settings.layout)
     return max(gone, _semantic(settings, dry_run=args.dry_run)) if args.semantic else gone
 

@@ -40,8 +40,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Export the wiki."""
-    layout = layout_of(args)
-    require_wiki(layout)
+    layout = require_wiki(layout_of(args))
     if args.base and args.format != "llms":
         raise UsageError("--base is for llms only; the links of the other formats are relative")
     export(layout, args.format, args.path.absolute(), args.base)

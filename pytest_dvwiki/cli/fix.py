@@ -43,8 +43,7 @@ def run(args: argparse.Namespace) -> int:
     from pytest_dvwiki.wiki.writing.build import archive  # noqa: PLC0415
 
     settings = settings_of(args)
-    layout = settings.layout
-    require_content(layout)
+    layout = require_content(settings.layout)
     repository = Repository.of(settings)
     if args.take_back:
         if args.commit or args.result:

@@ -34,8 +34,7 @@ def run(args: argparse.Namespace) -> int:
     from pytest_dvwiki.wiki.text import pages  # noqa: PLC0415
     from pytest_dvwiki.wiki.writing.build import change_page  # noqa: PLC0415
 
-    layout = layout_of(args)
-    require_wiki(layout)
+    layout = require_wiki(layout_of(args))
     url = required_text(args.url, "URL", "give the address of the ticket")
     if not _URL.fullmatch(url):
         raise UsageError(f"{url:.80}: give the full URL, such as https://tracker.example.com/DV-17")

@@ -59,8 +59,7 @@ def run(args: argparse.Namespace) -> int:
     from pytest_dvwiki.upkeep.lint import check  # noqa: PLC0415 (YAML and the caches load with it)
     from pytest_dvwiki.wiki.writing.build import build  # noqa: PLC0415
 
-    layout = layout_of(args)
-    require_wiki(layout)
+    layout = require_wiki(layout_of(args))
     if args.fix:
         build(layout)
         mark(layout)

@@ -53,8 +53,7 @@ def run(args: argparse.Namespace) -> int:
     for name, _ in args.export:
         check_format(name)
     settings = settings_of(args)
-    layout = settings.layout
-    require_wiki(layout)
+    layout = require_wiki(settings.layout)
     try:
         # The system releases the lock when the process ends, however it ends.
         with FileLock(layout.wiki / ".lock.maintain", timeout=0, mode=0o666, fallback_to_soft=False):

@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from pytest_dvwiki.cli.manual_record import required_text
-from pytest_dvwiki.cli.place import add_place, require_wiki, settings_of, shown
+from pytest_dvwiki.cli.place import add_place, layout_of, require_wiki, shown
 from pytest_dvwiki.model.sentences import count
 
 if TYPE_CHECKING:
     import argparse
 
-    from pytest_dvwiki.settings import Settings
+    from pytest_dvwiki.settings import Layout
     from pytest_dvwiki.wiki.page_summary import PageSummary
 
 _LONGEST = 200
@@ -41,16 +41,14 @@ def run(args: argparse.Namespace) -> int:
     from pytest_dvwiki.wiki.text.markdown import one_line  # noqa: PLC0415
     from pytest_dvwiki.wiki.writing.build import merge  # noqa: PLC0415
 
-    settings = settings_of(args)
-    layout = settings.layout
-    require_wiki(layout)
+    layout = require_wiki(layout_of(args))
     reason = None
     if args.reason is not None:
         reason = one_line(
             required_text(args.reason, "--reason", "say why they have, or do not have, the same cause"), _LONGEST
         )
     if args.undo:
-        return _undo(args, settings, reason)
+        return _undo(args, layout, reason)
     with WikiHistory(layout) as history:
         kept, other = (page_named(history.page_cache, name) for name in (args.kept, args.other))
     done = merge(layout, kept.path, other.path, reason)
@@ -74,7 +72,7 @@ def run(args: argparse.Namespace) -> int:
     return 1 if done.refused else 0
 
 
-def _undo(args: argparse.Namespace, settings: Settings, reason: str | None) -> int:
+def _undo(args: argparse.Namespace, layout: Layout, reason: str | None) -> int:
     """Separate two causes, and print their new pages.
 
     Returns:
@@ -84,7 +82,6 @@ def _undo(args: argparse.Namespace, settings: Settings, reason: str | None) -> i
     from pytest_dvwiki.wiki.query import WikiHistory  # noqa: PLC0415
     from pytest_dvwiki.wiki.writing.build import undo_merge  # noqa: PLC0415
 
-    layout = settings.layout
     with WikiHistory(layout) as history:
         kept, other = (cause_named(history.archive, history.page_cache, name) for name in (args.kept, args.other))
     done = undo_merge(layout, kept, other, reason)

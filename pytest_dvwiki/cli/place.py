@@ -51,16 +51,16 @@ def settings_of(args: argparse.Namespace) -> Settings:
     return resolve(root, command_line={"wiki_dir": args.wiki_dir})
 
 
-def require_wiki(layout: Layout) -> None:
-    """Check that there is a wiki."""
+def require_wiki(layout: Layout) -> Layout:
+    """Check that there is a wiki, and return the same folders."""
     if not layout.wiki.is_dir():
         raise UsageError(without_wiki(layout))
+    return layout
 
 
-def require_content(layout: Layout) -> None:
-    """Check that there is a wiki, or at least records to build it from."""
-    if not layout.tasks.is_dir():
-        require_wiki(layout)
+def require_content(layout: Layout) -> Layout:
+    """Check that there is a wiki, or at least records to build it from, and return the same folders."""
+    return layout if layout.tasks.is_dir() else require_wiki(layout)
 
 
 def without_wiki(layout: Layout) -> str:

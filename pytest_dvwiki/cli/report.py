@@ -57,8 +57,7 @@ def run(args: argparse.Namespace) -> int:
     from pytest_dvwiki.report import summary  # noqa: PLC0415 (git and YAML load with it)
     from pytest_dvwiki.report.attention import ProjectData  # noqa: PLC0415
 
-    layout = layout_of(args)
-    require_content(layout)
+    layout = require_content(layout_of(args))
     if args.html is not None:
         return make(layout, args.html)
     with ProjectData(layout) as sources:

@@ -46,8 +46,7 @@ def run(args: argparse.Namespace) -> int:
         raise UsageError(f"--per-cause {args.per_cause}: give 1 or more")
     if args.cause and args.since:
         raise UsageError("--since is for --new and --regressed; a single cause is rerun as it last failed")
-    layout = layout_of(args)
-    require_content(layout)
+    layout = require_content(layout_of(args))
     name = cause_called(layout, args.cause)[0] if args.cause else None
     rows: list[dict[str, Any]] = []
     missing = 0

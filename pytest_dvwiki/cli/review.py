@@ -15,7 +15,7 @@ from msgspec import to_builtins
 
 from pytest_dvwiki.cli import UsageError
 from pytest_dvwiki.cli.manual_record import required_text, user_of
-from pytest_dvwiki.cli.place import add_place, require_wiki, settings_of
+from pytest_dvwiki.cli.place import add_place, layout_of, require_wiki
 from pytest_dvwiki.cli.store import print_json, text_of
 from pytest_dvwiki.model.sentences import count
 
@@ -53,17 +53,16 @@ def run(args: argparse.Namespace) -> int:
     """
     from pytest_dvwiki.wiki.review import ReviewQueue  # noqa: PLC0415 (YAML loads with it)
 
-    settings = settings_of(args)
-    require_wiki(settings.layout)
-    queue = ReviewQueue(settings.layout)
+    layout = require_wiki(layout_of(args))
+    queue = ReviewQueue(layout)
     if args.action is None:
-        return _listed(args, settings.layout, queue)
+        return _listed(args, layout, queue)
     if args.action == "show":
         from pytest_dvwiki.upkeep.accept import shown  # noqa: PLC0415
 
-        print(shown(settings.layout, queue.get(args.id)))
+        print(shown(layout, queue.get(args.id)))
         return 0
-    by = required_text(args.by or user_of(settings.layout.root), "--by", "give your name")
+    by = required_text(args.by or user_of(layout.root), "--by", "give your name")
     if args.action == "edit":
         proposal = queue.get(args.id)
         text = text_of(args.file) if args.file is not None else _edited(proposal)
@@ -71,7 +70,7 @@ def run(args: argparse.Namespace) -> int:
         print(f"{proposal.id} was edited; `dvwiki review accept {proposal.id}` applies it")
         return 0
     for name in args.id:
-        print(_decided(args, settings.layout, queue, name, by))
+        print(_decided(args, layout, queue, name, by))
     return 0
 
 

@@ -34,8 +34,7 @@ def run(args: argparse.Namespace) -> int:
     """Serve until Ctrl-C."""
     from pytest_dvwiki.report.templating import environment  # noqa: PLC0415
 
-    layout = layout_of(args)
-    require_content(layout)
+    layout = require_content(layout_of(args))
     with contextlib.ExitStack() as stack:
         stack.enter_context(contextlib.suppress(KeyboardInterrupt))
         folder = args.html or Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="dvwiki-report-")))

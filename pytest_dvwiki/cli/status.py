@@ -24,8 +24,7 @@ def run(args: argparse.Namespace) -> int:
     from pytest_dvwiki.report import status  # noqa: PLC0415 (git and YAML load with it)
     from pytest_dvwiki.report.attention import ProjectData  # noqa: PLC0415
 
-    layout = layout_of(args)
-    require_content(layout)
+    layout = require_content(layout_of(args))
     with ProjectData(layout) as sources:
         for line in status.render(
             sources.attention(runs.today(), since_of(args)), width=shutil.get_terminal_size((100, 24)).columns

@@ -33,8 +33,7 @@ def run(args: argparse.Namespace) -> int:
     """Add an entry to the waiver file and a line to the log."""
     from pytest_dvwiki.upkeep.waive import add  # noqa: PLC0415  # YAML loads with it
 
-    layout = layout_of(args)
-    require_content(layout)
+    layout = require_content(layout_of(args))
     keys = {
         key: required_text(given, f"--{key.replace('_', '-')}", _ADVICE)
         for key in ("reason", "owner", "expires", "approved_by", "ticket")
