@@ -138,12 +138,11 @@ def _parsed(text: str, path: Path) -> tuple[Any, _CheckReader]:
         raise CheckError(f"{error}; a check is written in YAML") from error
 
 
-class _CheckReader:
+class _CheckReader(Struct, frozen=True):
     """Converts a YAML document into a check."""
 
-    def __init__(self, path: Path, lines: Mapping[Location, int]) -> None:
-        self._path = path
-        self._lines = lines
+    _path: Path
+    _lines: Mapping[Location, int]
 
     def outline(self, document: Any, keys: Sequence[str]) -> Outline:
         if document is None:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from msgspec import Struct
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
     from pathlib import Path
@@ -13,19 +15,14 @@ if TYPE_CHECKING:
     from pytest_dvwiki.settings import Settings
 
 
-class KnownFiles:
-    """Finds the archived runs that files came from.
+class KnownFiles(Struct, frozen=True):
+    """Finds the archived runs that files came from."""
 
-    Args:
-        settings: Where the wiki is.
-        run_id: The id of the run, for files without one.
-        commit: The commit that the files come from, if known.
-    """
-
-    def __init__(self, settings: Settings, run_id: RunId, commit: str | None) -> None:
-        self._settings = settings
-        self._run_id = run_id
-        self._commit = commit
+    _settings: Settings
+    _run_id: RunId
+    """The id of the run, for files without one."""
+    _commit: str | None
+    """The commit that the files come from, if known."""
 
     def run_of_reports(self, reports: Sequence[Artefact]) -> str | None:
         """Return the archived run with exactly this set of coverage reports: holes depend on all reports of a run."""

@@ -7,6 +7,8 @@ import time
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Protocol
 
+from msgspec import Struct
+
 from pytest_dvwiki.llm import backends
 from pytest_dvwiki.llm.model import Event, LimitError, ModelError
 from pytest_dvwiki.redact import redact
@@ -54,17 +56,12 @@ def tell(model: Model | None, kind: EventKind, step: str, text: str) -> None:
         model.report(kind, step, text)
 
 
-class Reporter:
-    """Passes events on to a callback and to a log file.
+class Reporter(Struct, frozen=True):
+    """Passes events on to a callback and to a log file."""
 
-    Args:
-        log: The log file; it is written only if its folder exists.
-        activity: The callback.
-    """
-
-    def __init__(self, log: Path, activity: Activity | None = None) -> None:
-        self._log = log
-        self._activity = activity
+    _log: Path
+    """The log file; it is written only if its folder exists."""
+    _activity: Activity | None = None
 
     def __call__(self, kind: EventKind, step: str, text: str, **more: Any) -> None:
         """Report one event, with its secrets masked; see `Event`."""

@@ -60,29 +60,23 @@ def compiled_by_re2(source: str) -> Expression:
     return compile_re2(_with_short_gaps(source, flag) if _NAMED in source else source)
 
 
-class _Plain:
+class _Plain(msgspec.Struct, frozen=True, gc=False):
     """An expression that is not split, for lack of a suitable gap."""
 
-    __slots__ = ("_expression",)
-
-    def __init__(self, expression: re.Pattern[str]) -> None:
-        self._expression = expression
+    _expression: re.Pattern[str]
 
     def search(self, text: str, at: int = 0) -> FirstMatch | None:
         found = self._expression.search(text, at)
         return FirstMatch(found.start(), _groups(found)) if found is not None else None
 
 
-class _Gapped:
+class _Gapped(msgspec.Struct, frozen=True, gc=False):
     """An expression split into a head, a gap, and the part after the gap."""
 
-    __slots__ = ("_head", "_high", "_low", "_rest")
-
-    def __init__(self, head: re.Pattern[str], rest: Search, low: int, high: int | None) -> None:
-        self._head = head
-        self._rest = rest
-        self._low = low
-        self._high = high
+    _head: re.Pattern[str]
+    _rest: Search
+    _low: int
+    _high: int | None
 
     def search(self, text: str, at: int = 0) -> FirstMatch | None:
         rest: FirstMatch | None = None

@@ -214,17 +214,13 @@ def parsed(text: str, name: str = NAME) -> Schema:
     return _SchemaReader(name, yamlio.located(text, _DEPTH)).schema(document)
 
 
-class _SchemaReader:
-    """Makes a schema from a document; a key that would have no effect is an error.
+class _SchemaReader(Struct, frozen=True):
+    """Makes a schema from a document; a key that would have no effect is an error."""
 
-    Args:
-        path: The file, for error messages.
-        lines: Maps the key path of each entry in the document to its line number.
-    """
-
-    def __init__(self, path: str, lines: Mapping[tuple[str | int, ...], int]) -> None:
-        self._path = path
-        self._lines = lines
+    _path: str
+    """The file, for error messages."""
+    _lines: Mapping[tuple[str | int, ...], int]
+    """Maps the key path of each entry in the document to its line number."""
 
     def schema(self, document: Any) -> Schema:
         """Return the schema.
