@@ -20,6 +20,7 @@ from pytest_dvwiki import reading
 from pytest_dvwiki.causes.words import fix_text
 from pytest_dvwiki.librarian import condense
 from pytest_dvwiki.librarian.condense import Claim, Relations
+from pytest_dvwiki.librarian.lessons import names_of
 from pytest_dvwiki.llm.client import tell
 from pytest_dvwiki.llm.model import AnswerError, ModelError, parsed, quoted
 from pytest_dvwiki.model.sentences import count
@@ -79,8 +80,7 @@ class _State(msgspec.Struct):
 
 def pages(layout: Layout, names: Sequence[str] = ()) -> list[str]:
     """Return the paths of all topic pages, or of the given topics only."""
-    present = sorted(path.stem for path in (layout.wiki / "topics").glob("*.md") if path.stem != "_index")
-    return [f"topics/{name}.md" for name in (names or present)]
+    return [f"topics/{name}.md" for name in (names or names_of(layout, "topics"))]
 
 
 def compile_topics(

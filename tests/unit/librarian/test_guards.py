@@ -170,7 +170,7 @@ LESSONS = {
     "five are compared": Guard(lessons, "[:_CANDIDATES]", "", test_lessons.test_the_model_sees_five_candidates_at_most),
     "a transcript counts once": Guard(
         lessons,
-        'return f" lessons | {task_id} | " in text',
+        'return f" lessons | {task_id} | " in reading.text_or_empty(layout.wiki / "log.md")',
         "return False",
         test_lessons.test_the_same_transcript_counts_once_and_is_not_read_again,
     ),
