@@ -210,11 +210,7 @@ _FIXED = {
     "url": "URL",
     "uuid": "UUID",
     "date": "DATE",
-    "time": "V",
-    "enumerated": "V",
-    "bytes": "V",
-    "number": "V",
-    "hex": "V",
+    **dict.fromkeys(("time", "enumerated", "bytes", "number", "hex"), "V"),
     "bits": "XZ",
     "worker": "gw",
 }

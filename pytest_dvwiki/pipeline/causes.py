@@ -9,9 +9,7 @@ from msgspec.structs import replace
 from pytest_dvwiki.causes.cause import Cause
 from pytest_dvwiki.model import MOST_READ, FailedTest, Fix, LogReference, Occurrence
 from pytest_dvwiki.records.command import chooses_by
-from pytest_dvwiki.records.kinds import (
-    seed_is_unknown,
-)
+from pytest_dvwiki.records.kinds import seed_is_unknown
 from pytest_dvwiki.records.name_parts import part_of
 from pytest_dvwiki.records.sides import reads_of
 from pytest_dvwiki.redact import shorten_paths
@@ -157,13 +155,9 @@ def _quickest(members: Sequence[Member], shown: Failure) -> Command | None:
 
 def _ease_of_rerun(failure: Failure) -> tuple[object, ...]:
     """Return a sort key that puts the failure with the simplest rerun command first."""
-    name = failure.nodeid
-    return failure.command is None, not _runs_alone(failure), "[" in name, len(name), name, failure.phase
-
-
-def _runs_alone(failure: Failure) -> bool:
-    """Return whether the command runs a single test of a simulation."""
-    return failure.command is not None and chooses_by(failure.command) is not None
+    name, command = failure.nodeid, failure.command
+    runs_alone = command is not None and chooses_by(command) is not None
+    return command is None, not runs_alone, "[" in name, len(name), name, failure.phase
 
 
 def _place(place: Place | None, root: Path) -> Place | None:

@@ -35,7 +35,9 @@ class Exclusions:
     """Compares failures with the changes that introduced the causes of their checks."""
 
     def __init__(self, run: Run, vcs: Vcs | None, history: History, repository: Repository) -> None:
-        self._tools = _tools_of(run)
+        named = {each.name: each.version for each in run.simulators}
+        self._tools = {name: version for name, version in (named | asdict(run.axes)).items() if version}
+        """The tools of the run with their versions, as in the archive; tools with an unknown version are omitted."""
         self._vcs = vcs
         self._history = history
         self._repository = repository
@@ -176,9 +178,3 @@ def may_matter(files: Sequence[str], occurrence: Occurrence) -> bool:
         return any(NO_STIMULUS.search(name) is None for name in files)
     # The project's root may be below the repository's top.
     return any(f"/{name}".endswith(f"/{read}") for name in files for read in occurrence.reads)
-
-
-def _tools_of(run: Run) -> dict[str, str]:
-    """Map the tools of a run to their versions, as the archive does; tools with an unknown version are omitted."""
-    named = {each.name: each.version for each in run.simulators}
-    return {name: version for name, version in (named | asdict(run.axes)).items() if version}

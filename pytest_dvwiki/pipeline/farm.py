@@ -49,8 +49,8 @@ class Farm(Struct, frozen=True):
             size: Size of the files on disk in bytes.
         """
         worth = engine == "dask" or size > _WORTH_PROCESSES
-        wanted = jobs or (_cpus() if worth else 1)
-        return cls(max(1, min(wanted, files)), engine == "dask", scheduler)
+        cpus = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+        return cls(max(1, min(jobs or (cpus if worth else 1), files)), engine == "dask", scheduler)
 
     @property
     def is_here(self) -> bool:
@@ -157,8 +157,3 @@ def _reason(error: Exception) -> str:
             f"{first.removesuffix(example)}: set it in dask-jobqueue's configuration or in DASK_JOBQUEUE__… variables"
         )
     return output[-1] if output else first
-
-
-def _cpus() -> int:
-    """Return the number of CPUs available to this process."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

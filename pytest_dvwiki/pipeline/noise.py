@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from pytest_dvwiki.causes.history import History
-    from pytest_dvwiki.model import Excerpt, Failure, Result, Run
+    from pytest_dvwiki.model import Failure, Result, Run
     from pytest_dvwiki.triage.classify import Classifier
 
 _MOST_ROWS = 100
@@ -85,14 +85,14 @@ def _quiet(failure: Failure, classifier: Classifier, printing: Callable[[str], s
     )
     if verdict.decided_by or not is_noise:
         return failure
-    quiet = replace(failure, excerpts=tuple(map(_without, failure.excerpts, lines)))
+    kept = (
+        replace(excerpt, lines=tuple(line for line in excerpt.lines if line[0] not in numbers))
+        for excerpt, numbers in zip(failure.excerpts, lines, strict=True)
+    )
+    quiet = replace(failure, excerpts=tuple(kept))
     other = classifier.classify(quiet)
     # A testbench may count errors without failing, until somebody adds a check of their number.
     return failure if other.error_class == "unknown" or refers_to_others(other.primary) else quiet
-
-
-def _without(excerpt: Excerpt, numbers: set[int]) -> Excerpt:
-    return replace(excerpt, lines=tuple(line for line in excerpt.lines if line[0] not in numbers))
 
 
 def _name(nodeid: str) -> str:

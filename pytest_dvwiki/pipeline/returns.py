@@ -167,7 +167,7 @@ class Returns:
                     since=each.since,
                     files=files[:_MOST_FILES],
                     file_count=len(files),
-                    passed=tuple(sorted({test for test, *on in each.tests if _is_among(test, on, self._passed)})),
+                    passed=tuple(sorted({test for test, *on in each.tests if self._has_passed(Target(test, *on))})),
                     in_place=in_place,
                     same_stimulus=not touch_stimulus(read, occurrence.reads),
                 ),
@@ -193,14 +193,12 @@ class Returns:
             for commit in itertools.islice(failed, _MOST_FAILING)
         )
 
+    def _has_passed(self, target: Target) -> bool:
+        """Return whether a test passed on its simulator and configuration."""
+        return any(nodeid == target.nodeid and target.is_met_by(*where) for nodeid, *where in self._passed)
+
     @cached_property
     def _passed(self) -> set[tuple[str, str, str]]:
         """Return the passed tests, and runners without failed tests, each with simulator and configuration."""
         found = passing(self._run.results)
         return {(each.nodeid, each.simulator or "", each.config or "") for each in found if each.whole}
-
-
-def _is_among(test: str, on: Sequence[str], passed: set[tuple[str, str, str]]) -> bool:
-    """Return whether a test passed on its simulator and configuration."""
-    target = Target(test, *on)
-    return any(nodeid == test and target.is_met_by(*where) for nodeid, *where in passed)

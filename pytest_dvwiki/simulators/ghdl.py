@@ -1,6 +1,13 @@
 """GHDL: one program with subcommands that analyses, elaborates and runs VHDL."""
 
-from pytest_dvwiki.simulators.tool import Program, Tool, options
+from pytest_dvwiki.simulators.tool import Does, Program, Tool, options
+
+_SUBCOMMANDS: dict[str, Does] = {
+    "-a": "build", "analyze": "build", "-i": "build", "import": "build", "-m": "build", "make": "build",
+    "-e": "build", "elab": "build", "elaborate": "build",
+    "-r": "run", "run": "run", "--elab-run": "run", "elab-run": "run",
+    "-c": "both", "compile": "both",
+}  # fmt: skip
 
 TOOL = Tool(
     name="ghdl",
@@ -8,23 +15,7 @@ TOOL = Tool(
     programs={
         "ghdl": Program(
             joined=options(folder="--workdir=", searched="-P", parameter="-g"),
-            subcommands={
-                "-a": "build",
-                "analyze": "build",
-                "-i": "build",
-                "import": "build",
-                "-m": "build",
-                "make": "build",
-                "-e": "build",
-                "elab": "build",
-                "elaborate": "build",
-                "-r": "run",
-                "run": "run",
-                "--elab-run": "run",
-                "elab-run": "run",
-                "-c": "both",
-                "compile": "both",
-            },
+            subcommands=_SUBCOMMANDS,
             names_top=True,
             architecture_follows=True,
         )

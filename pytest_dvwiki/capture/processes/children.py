@@ -29,14 +29,9 @@ if TYPE_CHECKING:
     from pytest_dvwiki.capture.simulations.builds import Setup
 
 _WATCHED_ENVIRONMENT = (
-    "COCOTB_RANDOM_SEED",
-    "COCOTB_RESULTS_FILE",
-    "COCOTB_TEST_MODULES",
-    "COCOTB_TOPLEVEL",
-    "MODULE",
-    "RANDOM_SEED",
+    "COCOTB_RANDOM_SEED", "COCOTB_RESULTS_FILE", "COCOTB_TEST_MODULES", "COCOTB_TOPLEVEL", "MODULE", "RANDOM_SEED",
     "TOPLEVEL",
-)
+)  # fmt: skip
 _NO_LOG = frozenset(
     {".py", ".pyc", ".pyo", ".so", ".sh", ".v", ".sv", ".vh", ".svh", ".vhd", ".vhdl", ".f", ".cmd", ".json"}
 )

@@ -215,7 +215,8 @@ class _CallReader:
             yield self._artefact
 
     def _tool_call(self, simulator: str | None, does: Does, places: tuple[str, ...]) -> ToolCall:
-        tops = sorted({_without_library(top) for top in self._tops} - _DUMP_TOPS)
+        # Without the library of each top.
+        tops = sorted({top.strip("'\"").rpartition(".")[2] for top in self._tops} - _DUMP_TOPS)
         items = {f"top {top}" for top in tops}
         items |= {f"define {name}{value}" for name, value in self._defines.items()}
         above = {*tops, self._toplevel}
@@ -393,11 +394,6 @@ def _expanded(word: str) -> str:
 def _value(text: str) -> str:
     plain = _without_folders(text.strip().strip("'\"").replace('\\"', '"').strip('"'))
     return f"={plain}" if plain else ""
-
-
-def _without_library(top: str) -> str:
-    """Return the name of a top without its library."""
-    return top.strip("'\"").rpartition(".")[2]
 
 
 def _below(name: str, tops: Collection[str | None]) -> str:

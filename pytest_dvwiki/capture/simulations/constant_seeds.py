@@ -17,37 +17,12 @@ _NAMED = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef | ast.ExceptHandl
 _MODULES = frozenset({"random", "numpy"})
 _DRAWING = frozenset(
     {
-        "betavariate",
-        "bytes",
-        "choice",
-        "choices",
-        "expovariate",
-        "gammavariate",
-        "gauss",
-        "getrandbits",
-        "integers",
-        "lognormvariate",
-        "normal",
-        "normalvariate",
-        "paretovariate",
-        "permutation",
-        "permuted",
-        "poisson",
-        "rand",
-        "randbytes",
-        "randint",
-        "randn",
-        "random",
-        "randrange",
-        "sample",
-        "shuffle",
-        "standard_normal",
-        "triangular",
-        "uniform",
-        "vonmisesvariate",
-        "weibullvariate",
+        "betavariate", "bytes", "choice", "choices", "expovariate", "gammavariate", "gauss", "getrandbits", "integers",
+        "lognormvariate", "normal", "normalvariate", "paretovariate", "permutation", "permuted", "poisson", "rand",
+        "randbytes", "randint", "randn", "random", "randrange", "sample", "shuffle", "standard_normal", "triangular",
+        "uniform", "vonmisesvariate", "weibullvariate",
     }
-)
+)  # fmt: skip
 """Methods of generators that are also functions of `random` or `numpy.random`."""
 
 

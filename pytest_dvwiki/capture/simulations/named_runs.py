@@ -149,15 +149,8 @@ def _read(log: LogText) -> NamedRun | None:
 
 def _relevant_lines(text: str) -> list[str]:
     """Return the lines that may show a command (with its continuation lines), a seed or a version."""
-    literals = (
-        _TEST_OPTION,
-        *(option for option, _ in _seed_options()),
-        "ersion",
-        "Copyright",
-        "eed",
-        "SVSEED",
-        *_programs(),
-    )
+    options = (option for option, _ in _seed_options())
+    literals = (_TEST_OPTION, *options, "ersion", "Copyright", "eed", "SVSEED", *_programs())
     kept: dict[int, str] = {}
     for start, first_end in lines_with(text, literals):
         end = first_end

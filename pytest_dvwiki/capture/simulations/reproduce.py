@@ -28,27 +28,11 @@ LIMIT = "SimTimeoutError"
 STRICT = ("--dvwiki", "--dvwiki-strict-logs")
 """Options that are needed to repeat a failure caused only by error lines in the log."""
 VARIABLES = (
-    "SIM",
-    "TOPLEVEL_LANG",
-    "HDL_TOPLEVEL_LANG",
-    "WAVES",
-    "COMPILE_ARGS",
-    "SIM_ARGS",
-    "EXTRA_ARGS",
-    "PLUSARGS",
-    "SIM_CMD_PREFIX",
-    "COCOTB_PLUSARGS",
-    "COCOTB_RESOLVE_X",
-    "COCOTB_TEST_FILTER",
-    "COCOTB_TESTCASE",
-    "COCOTB_TRUST_INERTIAL_WRITES",
-    "TESTCASE",
-    "PYTHONHASHSEED",
-    "PYTHONOPTIMIZE",
-    "PYTHONPATH",
-    "PYTEST_DISABLE_PLUGIN_AUTOLOAD",
-    "PYTEST_PLUGINS",
-)
+    "SIM", "TOPLEVEL_LANG", "HDL_TOPLEVEL_LANG", "WAVES", "COMPILE_ARGS", "SIM_ARGS", "EXTRA_ARGS", "PLUSARGS",
+    "SIM_CMD_PREFIX", "COCOTB_PLUSARGS", "COCOTB_RESOLVE_X", "COCOTB_TEST_FILTER", "COCOTB_TESTCASE",
+    "COCOTB_TRUST_INERTIAL_WRITES", "TESTCASE", "PYTHONHASHSEED", "PYTHONOPTIMIZE", "PYTHONPATH",
+    "PYTEST_DISABLE_PLUGIN_AUTOLOAD", "PYTEST_PLUGINS",
+)  # fmt: skip
 """Environment variables of cocotb, pytest, Python or common runner files that affect what a test does."""
 _READ = re.compile(
     r"""(?:\benviron(?:\.(?:get|pop|setdefault))?|\bgetenv)\s*[\[(]\s*["'](\w+)["']|["'](\w+)["']\s+(?:not\s+)?in\s+os\.environ"""
