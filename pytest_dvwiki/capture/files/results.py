@@ -97,7 +97,6 @@ class Case(Struct, frozen=True, kw_only=True):
 class ResultsFile(Struct, frozen=True, kw_only=True):
     """The tests of a results file, in the order of the file."""
 
-    path: Path
     cases: tuple[Case, ...]
     timestamp: str | None = None
     """Time of the first suite, as in the file."""
@@ -125,7 +124,7 @@ def read_results(path: Path, *, outputs: bool = False) -> ResultsFile:
                 path, "the file is empty; see the log of the simulation that should have written it"
             )
     read_events(path, reader, ResultsError)
-    return ResultsFile(path=path, cases=tuple(reader.cases), timestamp=reader.timestamp, run_id=reader.run_id)
+    return ResultsFile(cases=tuple(reader.cases), timestamp=reader.timestamp, run_id=reader.run_id)
 
 
 class _Text:

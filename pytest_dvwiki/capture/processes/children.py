@@ -14,7 +14,6 @@ import os
 import subprocess
 import sys
 import threading
-import time
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -46,8 +45,6 @@ class Child(Struct, frozen=True):
     folder: Path
     environment: Mapping[str, str]
     """The child's environment variables that describe a simulation."""
-    started: float
-    """Seconds since the epoch."""
 
     @property
     def program(self) -> str:
@@ -145,7 +142,6 @@ def _note_child(listener: Children, arguments: object, folder: object, environme
         words = ()
     inherited: Mapping[object, object] = os.environ if environment is None else environment  # type: ignore[assignment]
     watched = {name: str(inherited[name]) for name in _WATCHED_ENVIRONMENT if name in inherited}
-    started = time.time()
     here = os.path.abspath(os.fsdecode(folder) if folder else ".")  # type: ignore[arg-type]  # noqa: PTH100
     for command in commands(words, here):
         for output in command.outputs:
@@ -156,7 +152,6 @@ def _note_child(listener: Children, arguments: object, folder: object, environme
                 arguments=command.words,
                 folder=Path(os.path.abspath(command.folder)),  # noqa: PTH100  # no resolve: the name the user chose
                 environment=watched | given,
-                started=started,
             )
         )
 

@@ -97,7 +97,6 @@ def _read(path: Path) -> ResultsFile:
     known = version if _WORD.fullmatch(version) and version != _UNKNOWN else None
     folder, configuration = _configuration(path, report)
     return ResultsFile(
-        path=path,
         cases=tuple(_cases(path, report, tests, configuration)),
         folder=folder,
         timestamp=report.timestamp,

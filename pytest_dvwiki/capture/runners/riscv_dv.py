@@ -25,12 +25,16 @@ _SUMMARY = re.compile(r"^\d+ PASSED, \d+ FAILED$", re.MULTILINE)
 """The last line of iss_regr.log, written after all comparisons."""
 _NO_RESULT = "the comparison of the two traces ended without a result"
 _BEGINNING = 1 << 20
+"""Number of bytes at the start of the generator's log that show whether it ran as a UVM test."""
 _KEPT = 200
 """Maximum number of lines kept of a comparison."""
 
 
 def _read(path: Path) -> ResultsFile:
-    text = _text(path)
+    try:
+        text = reading.read_bytes(path).decode(errors="replace")
+    except OSError as error:
+        raise ResultsError(path, reading.reason(error)) from error
     # A full disk may have cut off the name of the last program.
     parts = [lines for part in text.split(_PROGRAM)[1:] if (lines := part.splitlines())]
     if len(parts) > CASE_LIMIT:
@@ -49,7 +53,7 @@ def _read(path: Path) -> ResultsFile:
         words = ("python3", "run.py", *options, "--iss", ",".join(simulators), MASKED)
         command = words if seed and is_called_here else ()
         cases.append(_case(program.stem, lines[len(simulators) :], seed=seed, command=command))
-    return ResultsFile(path=path, cases=tuple(cases), folder=path.parent.parent, repeats=True)
+    return ResultsFile(cases=tuple(cases), folder=path.parent.parent, repeats=True)
 
 
 def _case(name: str, lines: Sequence[str], *, seed: str | None, command: tuple[str, ...]) -> Case:
@@ -72,7 +76,7 @@ def _seeds(
     the batch from this seed. In Python (pyflow), it gives every program but the first a random seed.
     """
     batches: dict[str, dict[str, str]] = {}
-    for test, number, seed in _SEED.findall(_text(folder / "seed.yaml", missing="")):
+    for test, number, seed in _SEED.findall(reading.start_of(folder / "seed.yaml", reading.MOST)):
         batches.setdefault(test, {})[number] = seed
     numbered = [(program, *found.groups()) for program in programs if (found := _NUMBERED.fullmatch(program))]
     counts = Counter(test for _, test, _ in numbered)
@@ -80,27 +84,9 @@ def _seeds(
         seeds = batches.get(test, {})
         if number in seeds and (number == "0" or (is_complete and len(seeds) == counts[test])):
             yield program, (seeds[number], ("--test", test, "--seed", seeds[number]))
-        elif len(seeds) == 1 and _is_uvm(folder / f"sim_{test}_0.log"):
+        elif len(seeds) == 1 and "UVM_INFO" in reading.start_of(folder / f"sim_{test}_0.log", _BEGINNING):
             (seed,) = seeds.values()
             yield program, (seed, ("--test", test, "--iterations", str(int(number) + 1), "--start_seed", seed))
-
-
-def _is_uvm(log: Path) -> bool:
-    """Return whether the generator ran as a UVM test, judged by the start of its log."""
-    try:
-        with reading.open_regular(log) as stream:
-            return b"UVM_INFO" in stream.read(_BEGINNING)
-    except OSError:
-        return False
-
-
-def _text(path: Path, missing: str | None = None) -> str:
-    try:
-        return reading.read_bytes(path).decode(errors="replace")
-    except OSError as error:
-        if missing is not None:
-            return missing
-        raise ResultsError(path, reading.reason(error)) from error
 
 
 RUNNER = Runner(

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
 _HEAD = re.compile(rb'<testsuite name="testsuite" errors="0" failures="\d+" skipped="\d+" tests="\d+" hostname="')
 _SEED = re.compile(r"^Seed for .{1,1000}: ([0-9a-f]{16})$", re.MULTILINE)
+_CALL = "VUnit.from_arg"
+"""The start of a call in VUnit's run scripts."""
 _NO_OUTPUT = "VUnit counts the test as failed, and its output is empty"
 _FAILED = "Failed"
 """The message that VUnit writes for every failure."""
@@ -25,7 +27,7 @@ _FAILED = "Failed"
 
 def _read(path: Path) -> ResultsFile:
     file = read_results(path, outputs=True)
-    scripts = [each.name for each in path.parent.glob("*.py") if _is_script(each)]
+    scripts = [each.name for each in path.parent.glob("*.py") if _CALL in reading.start_of(each, reading.MOST_BY_HAND)]
     script = scripts[0] if len(scripts) == 1 else None
     cases = tuple(_case(case, script) for case in file.cases)
     return replace(file, cases=cases, folder=path.parent)
@@ -39,14 +41,6 @@ def _case(case: Case, script: str | None) -> Case:
     if message == _FAILED:
         message = "" if _SEED.sub("", case.output).strip() else _NO_OUTPUT
     return replace(case, seed=seed, command=words, message=message, output="" if message else case.output)
-
-
-def _is_script(path: Path) -> bool:
-    """Return whether a Python file is a run script of VUnit."""
-    try:
-        return "VUnit.from_arg" in reading.read_text(path)
-    except OSError:
-        return False
 
 
 RUNNER = Runner(recognises=lambda name, head: name.endswith(".xml") and _HEAD.search(head) is not None, read=_read)

@@ -60,7 +60,6 @@ class NamedRun(Struct, frozen=True, kw_only=True):
 class PathTemplate(Struct, frozen=True):
     """A template for the last part of a log's path, from project.yaml: `{test}.{seed}/run.log`."""
 
-    text: str
     expression: re.Pattern[str]
 
     @classmethod
@@ -75,7 +74,7 @@ class PathTemplate(Struct, frozen=True):
             raise ValueError("expected one {test}, at most one {seed}, and * for any other part")
         parts = re.split(r"(\{\w+\}|\*)", text.strip("/"))
         shapes = {"{test}": r"(?P<test>[^/]+)", "{seed}": r"(?P<seed>\w+)", "*": r"[^/]*"}
-        return cls(text, re.compile(f"(?:.*/)?{''.join(shapes.get(part, re.escape(part)) for part in parts)}"))
+        return cls(re.compile(f"(?:.*/)?{''.join(shapes.get(part, re.escape(part)) for part in parts)}"))
 
     def named(self, path: str) -> tuple[str, str | None] | None:
         """Return the test and the seed in a path; None if the path does not match the template."""

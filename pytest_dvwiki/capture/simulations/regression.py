@@ -142,12 +142,6 @@ class Regression(Struct, kw_only=True):
     sha256: str | None = None
 
     @property
-    def unfinished(self) -> LoggedTest | None:
-        """Return the test that was running when the log ended; None if there is none."""
-        last = self.blocks[-1] if self.blocks else None
-        return last if last is not None and last.judgement is None and last.began else None
-
-    @property
     def folders(self) -> frozenset[str]:
         """Return the folders in which the commands ran, as far as make printed them."""
         return frozenset(folder for folder, _ in self.commands if folder)
@@ -159,7 +153,6 @@ class Regression(Struct, kw_only=True):
             other is not self and other.folders == self.folders and any(block.name in names for block in other.blocks)
             for other in others
         )
-
 
 def read_regressions(
     log: LogText,
@@ -213,19 +206,18 @@ def _shown() -> re.Pattern[str]:
     )
 
 
-class _OpenBlock:
+class _OpenBlock(Struct):
     """The test, or the part between two tests, that is being read."""
 
-    def __init__(self, name: str | None, builder: ExcerptBuilder | None, errors: ErrorCounter, first: int) -> None:
-        self.name = name
-        self.builder = builder
-        self.first = first
-        self.began = name is not None
-        self.judgement: Judgement | None = None
-        self.verdict: int | None = None
-        self.note = ""
-        self.time: str | None = None
-        self.errors = errors
+    name: str | None
+    builder: ExcerptBuilder | None
+    errors: ErrorCounter
+    first: int
+    began: bool
+    judgement: Judgement | None = None
+    verdict: int | None = None
+    note: str = ""
+    time: str | None = None
 
     def feed(self, number: int, text: str, *, mark: bool = False) -> None:
         self.errors.feed(number, text)
@@ -466,10 +458,11 @@ class _Splitter:
         else:
             self._names.add(name)
             wanted = self._failing is None or name in self._failing
-            self._open = _OpenBlock(name, self._builder() if wanted else None, self._error_counter(), number)
+            builder = self._builder() if wanted else None
+            self._open = _OpenBlock(name, builder, self._error_counter(), number, began=True)
 
     def _between(self, number: int) -> _OpenBlock:
-        return _OpenBlock(None, self._builder(), self._error_counter(), number)
+        return _OpenBlock(None, self._builder(), self._error_counter(), number, began=False)
 
     def _error_counter(self) -> ErrorCounter:
         return ErrorCounter(self._interest, ROOM if self._noisy < _SMALL_BLOCKS else _TINY_ROOM)

@@ -13,7 +13,7 @@ HERE = Path("/tb")
 
 
 def child(*words: str, **environment: str) -> Child:
-    return Child(arguments=words, folder=HERE, environment=environment, started=0.0)
+    return Child(arguments=words, folder=HERE, environment=environment)
 
 
 @pytest.mark.parametrize(

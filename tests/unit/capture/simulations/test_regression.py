@@ -82,16 +82,15 @@ def test_lines_of_the_design_belong_to_the_test_that_ran() -> None:
 
 
 def test_the_test_in_flight_is_the_one_without_a_verdict() -> None:
-    one = split(START + TESTS)
-    assert one.unfinished is not None
-    assert (one.unfinished.name, one.unfinished.time) == ("t.third", "70 ns")
+    last = split(START + TESTS).blocks[-1]
+    assert (last.name, last.time, last.judgement, last.began) == ("t.third", "70 ns", None, True)
 
 
 def test_after_the_summary_none_is_in_flight_and_its_table_is_no_evidence() -> None:
     one = split(
         START + TESTS.rpartition("    70.00ns INFO     cocotb.regression                  running")[0] + SUMMARY
     )
-    assert one.unfinished is None
+    assert None not in [block.judgement for block in one.blocks]
     assert one.finished
     assert "** t.second" not in text_of(one, "t.second")
 
@@ -234,8 +233,7 @@ def test_a_prefix_and_level_warning_are_read_by_the_names_of_the_results_file() 
 
 def test_a_test_that_says_it_failed_is_not_believed() -> None:
     text = START + TESTS + "    80.00ns ERROR    cocotb.dut     t.third failed\n"
-    one = split(text)
-    assert one.unfinished is not None
+    assert split(text).blocks[-1].judgement is None
 
 
 @pytest.mark.parametrize("name", ["t.par/x=1.5/y=a b", "t.größe", "t.first_again", "t.has failed before"])
@@ -288,7 +286,7 @@ def test_two_simulations_in_one_log_are_two() -> None:
     first, second = read_regressions(LogText(source="log", text=START + TESTS + START.replace("42", "43") + TESTS))
     assert (first.seed, second.seed) == ("42", "43")
     assert judged(first) == judged(second) == FOUR
-    assert first.unfinished is not None
+    assert first.blocks[-1].judgement is None
 
 
 def test_a_simulation_without_a_test_does_not_lend_its_seed_to_the_next() -> None:
