@@ -21,24 +21,10 @@ if TYPE_CHECKING:
     from pytest_dvwiki.wiki.store_protocol import Store
 
 __all__ = [
-    "Filters",
-    "LintReport",
-    "MemoryStore",
-    "MemoryWiki",
-    "PromptLoader",
-    "SearchResult",
-    "SpecGenerator",
-    "SpecResult",
-    "Store",
-    "WikiConfig",
-    "WikiIngestResult",
-    "WikiIngestService",
-    "WikiLintService",
-    "WikiQueryService",
-    "WikiSearchIndex",
-    "WikiStore",
-    "__version__",
-]
+    "Filters", "LintReport", "MemoryStore", "MemoryWiki", "PromptLoader", "SearchResult", "SpecGenerator", "SpecResult",
+    "Store", "WikiConfig", "WikiIngestResult", "WikiIngestService", "WikiLintService", "WikiQueryService",
+    "WikiSearchIndex", "WikiStore", "__version__",
+]  # fmt: skip
 
 _HOMES = {
     "Filters": "wiki.finding.search",

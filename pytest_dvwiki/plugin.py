@@ -69,21 +69,14 @@ def _is_on(config: pytest.Config) -> bool:
     """Return whether a setting enables the plugin, without loading a YAML library."""
     switches = (config.option.dvwiki_enabled, os.environ.get("DVWIKI_ENABLED"), config.getini("dvwiki_enabled"))
     try:
-        return (any(switches) or _is_on_by_project(config)) and settings_of(config).enabled
+        return (any(switches) or is_switched_on_by_project(config.rootpath)) and settings_of(config).enabled
     except pytest.UsageError as error:
         if not isinstance(error.__cause__, ProjectFileError):
             raise
         config.stash[_MISTAKE] = str(error.__cause__)
-        return False
-
-
-def _is_on_by_project(config: pytest.Config) -> bool:
-    """Return whether project.yaml enables the plugin. An error in the file is reported at the end of the run."""
-    try:
-        return is_switched_on_by_project(config.rootpath)
-    except SettingsError as error:
+    except SettingsError as error:  # in project.yaml; reported at the end of the run
         config.stash[_MISTAKE] = str(error)
-        return False
+    return False
 
 
 @pytest.hookimpl(trylast=True)

@@ -46,12 +46,9 @@ def failures_in_prose(
 ) -> list[dict[str, str]]:
     """Return the failures that a text describes by quoting a message or label, outside sections with fields.
 
-    Failures that the text calls fixed or passed, or only suspects, are left out.
-
-    Args:
-        text: The text.
-        classify: Returns the verdict on a message; None if the message is not a failure.
-        only_headed: Read only sections with a heading about one failure; for texts that also have fields.
+    Failures that the text calls fixed or passed, or only suspects, are left out. With `only_headed`, only sections with
+    a heading about one failure are read; this is for texts that also have fields. `classify` returns None for a message
+    that is no failure.
     """
     found: list[dict[str, str]] = []
     for headed, blocks in _sections(text[:LONGEST]):

@@ -24,12 +24,7 @@ _logger = logging.getLogger(__name__)
 
 
 class SessionReader:
-    """Finds the failures in the texts of one session; a context manager.
-
-    Args:
-        layout: Where the wiki is.
-        llm: The model for reports in prose; None for rules alone.
-    """
+    """Finds the failures in the texts of one session, in prose by a model if there is one; a context manager."""
 
     def __init__(self, layout: Layout, llm: Model | None = None) -> None:
         self._layout = layout
@@ -47,10 +42,7 @@ class SessionReader:
     ) -> list[dict[str, str]]:
         """Return the fields of each failure, with `error_class` and `failure_subtype` where they are known.
 
-        Args:
-            report: The session's report; a failure that is also in the summary is returned once.
-            failure_summary: The failures as an analyser lists them.
-            classification: What the session says about the failures' origins.
+        A failure that is in the report and in the summary is returned once.
 
         Raises:
             ModelError: The rules find no failure in the texts, and the model gave no usable answer.

@@ -22,12 +22,8 @@ _PASSES: dict[GateMode, frozenset[GateReason]] = {
 def decide(mode: GateMode, causes: Sequence[Cause], history: WikiHistory, *, base: str | None, refused: str) -> Gate:
     """Decide on the failures of a run.
 
-    Args:
-        mode: Which failures the gate allows.
-        causes: The causes of the run, with their waivers.
-        history: The archive before the run.
-        base: The commit of `history`; None for the working tree.
-        refused: Why the gate must not act; empty if it may.
+    `base` is the commit of `history`, None for the working tree. `refused` is why the gate must not act; empty if it
+    may.
     """
     rows = [row for cause in causes for row in _rows(mode, cause, history)]
     if causes and not refused and mode == "new":

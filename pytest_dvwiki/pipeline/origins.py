@@ -90,11 +90,7 @@ def with_changes(
 class _Ranges:
     """The ranges of commits in which the failures of a run began, and the clues from the files changed in them.
 
-    Args:
-        vcs: The repository during the run.
-        history: The archive before this run.
-        repository: Lists the changed files.
-        now: End of a range up to this run; None if the repository is unchanged since the run.
+    `now` is the end of a range up to this run; None if the repository is unchanged since the run.
     """
 
     def __init__(self, vcs: Vcs, history: History, repository: Repository, now: str | None) -> None:

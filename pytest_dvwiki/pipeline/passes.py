@@ -36,17 +36,12 @@ def passing(results: Sequence[Result], collected: Sequence[str] = ()) -> list[Pa
     """Return the tests that passed, and the runners and modules that contain them.
 
     If a test fails in a simulation with a seed, its runner and module are also included, because they were built and
-    imported, but their `whole` is false.
-
-    Args:
-        results: Results of all tests.
-        collected: Modules that were collected without an error, even if none of their tests ran.
+    imported, but their `whole` is false. The modules in `collected` were collected without an error, even if none of
+    their tests ran.
     """
     ended = {(each.nodeid, each.simulator, each.config) for each in results if each.outcome in {"failed", "error"}}
     inside = {(parent, *on) for nodeid, *on in ended for parent in parents_of(nodeid)}
-    found: dict[tuple[str, str | None, str | None], Passing] = {}
-    further: dict[tuple[str, str | None, str | None], dict[str, None]] = {}
-    modules: defaultdict[tuple[str, str | None, str | None], set[str]] = defaultdict(set)
+    found: defaultdict[tuple[str, str | None, str | None], list[Result]] = defaultdict(list)
     for each in sorted(results, key=lambda each: each.outcome != "passed"):
         if each.outcome == "passed":
             passed = (each.nodeid, *parents_of(each.nodeid))
@@ -57,26 +52,21 @@ def passing(results: Sequence[Result], collected: Sequence[str] = ()) -> list[Pa
         for nodeid in passed:
             key = (nodeid, each.simulator, each.config)
             if key not in ended:
-                made = Passing(
-                    nodeid=nodeid,
-                    seed=each.seed,
-                    simulator=each.simulator,
-                    config=each.config,
-                    whole=key not in inside,
-                )
-                first = found.setdefault(key, made)
-                modules[key].add(each.module)
-                if each.seed is not None and each.seed != first.seed:
-                    further.setdefault(key, {})[each.seed] = None
-    for key, seeds in further.items():
-        found[key] = replace(found[key], other_seeds=tuple(seeds))
-    for key, names in modules.items():
-        if all(names):
-            found[key] = replace(found[key], modules=frozenset(names))
-    for nodeid in collected:
-        if (nodeid, None, None) not in ended:
-            found.setdefault((nodeid, None, None), Passing(nodeid=nodeid))
-    return list(found.values())
+                found[key].append(each)
+    made = [
+        Passing(
+            nodeid=key[0],
+            seed=passes[0].seed,
+            other_seeds=tuple(dict.fromkeys(each.seed for each in passes if each.seed not in {None, passes[0].seed})),
+            simulator=key[1],
+            config=key[2],
+            whole=key not in inside,
+            modules=frozenset(each.module for each in passes) if all(each.module for each in passes) else frozenset(),
+        )
+        for key, passes in found.items()
+    ]
+    keys = ((nodeid, None, None) for nodeid in dict.fromkeys(collected))
+    return made + [Passing(nodeid=key[0]) for key in keys if key not in ended and key not in found]
 
 
 def passed_again(
@@ -90,13 +80,7 @@ def passed_again(
 ) -> tuple[tuple[PassedAgain, ...], tuple[FixRow, ...]]:
     """Return what this run's passes prove about recorded failures.
 
-    Args:
-        failing: The passing tests whose earlier failures are not proven fixed yet.
-        present: Causes of this run's failures. They are not fixed, even if some of their tests pass.
-        simulators: Simulators of this run.
-        vcs: The repository during this run.
-        history: The archive before this run.
-        repository: Compares the sources of two runs.
+    The causes in `present` have failures in this run: they are not fixed, even if some of their tests pass.
 
     Returns:
         The passes that add to the evidence, and a row for each cause that may be fixed.

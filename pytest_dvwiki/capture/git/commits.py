@@ -19,7 +19,6 @@ from msgspec import Struct
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
-    from types import TracebackType
 
 HEAD = "HEAD"
 """Name for the checked-out branch."""
@@ -103,9 +102,7 @@ class Branch:
         self._git("read-tree", *(("--reset", self._base) if self._base else ("--empty",)), index=self._index)
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self._room.cleanup()
 
     def changed(self, place: Path) -> list[Changed]:

@@ -64,12 +64,9 @@ class Orphan(Struct, frozen=True):
 def find_orphans(place: JournalFolder, *, except_for: str, note: Callable[[str], None]) -> Iterator[Orphan]:
     """Yield the killed runs in a journal folder.
 
-    Each journal stays locked while the caller works on it, so that no two runs take over the same journal.
-
-    Args:
-        place: The journal folder.
-        except_for: Task id of the current run.
-        note: Called with a message for each folder that must not be read.
+    Each journal stays locked while the caller works on it, so that no two runs take over the same journal. The journal
+    of the run `except_for`, which is the current one, is left out. `note` gets a message for each folder that must not
+    be read.
     """
     try:
         folders = place.runs()
@@ -93,9 +90,7 @@ def find_orphans(place: JournalFolder, *, except_for: str, note: Callable[[str],
 def left_behind(folder: Path, *, silence: float = 0.0) -> Iterator[Orphan | None]:
     """Read the journal in a run's folder, and keep it locked until the caller is done.
 
-    Args:
-        folder: Folder of the run.
-        silence: Seconds without a write after which another machine's journal is taken over.
+    Another machine's journal is taken over `silence` seconds after its last write.
 
     Yields:
         The journal of a killed run; None if there is none, or the run is still in progress.

@@ -28,11 +28,8 @@ _BEFORE_THE_RUN = frozenset({"compile_error", "elaboration_error", "python_error
 class LogParts:
     """Reads parts of logs, each as one simulation.
 
-    Args:
-        root: Displayed paths are relative to this folder.
-        interest: Decides which lines of a long log to keep.
-        class_of: Returns the error class of the failure in a string; None if there is no failure.
-        builds: The last builds, in case a log shows only the run.
+    `class_of` returns the error class of the failure in a string, None if there is no failure. `builds` are the last
+    builds, in case a log shows only the run.
     """
 
     def __init__(self, root: Path, interest: Interest, class_of: Callable[[str], str | None], builds: Builds) -> None:

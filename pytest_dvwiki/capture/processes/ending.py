@@ -130,12 +130,7 @@ def sentence(
 ) -> str | None:
     """Describe what ended a simulation, or its bad exit status, in a sentence; None if there is neither.
 
-    Args:
-        ending: The ending.
-        simulator: Short name of the simulator.
-        test: The test that was running.
-        time: The last simulation time in the log.
-        finished: Whether all tests had ended.
+    `time` is the last simulation time in the log, and `finished` means that all tests had ended.
     """
     where = " after its last test" if finished else place(test, time)
     # If another process sent the signal, the cause is the same with each simulator.

@@ -63,14 +63,9 @@ def draws_nothing(
     """Return whether it is known that no random number of a simulation depends on its seed.
 
     It is known only if all files of the simulation are known, and none of them may draw with a seed other than a
-    literal, load stimulus from an unknown file, or reach outside the simulation.
-
-    Args:
-        reads: The files that the simulation read, relative to the top of the repository.
-        sources: Absolute paths of the sources of the build.
-        modules: Names of the test modules.
-        top: The top of the repository.
-        folder: The simulator's working directory.
+    literal, load stimulus from an unknown file, or reach outside the simulation. The paths in `reads` are relative to
+    `top`, the top of the repository; those in `sources` are absolute. `folder` is the working directory of the
+    simulator.
     """
     base = f"{os.path.realpath(top)}{os.sep}"
     known = frozenset(reads)

@@ -119,13 +119,10 @@ class Call(Struct, frozen=True, kw_only=True):
         program, own = _split(self.arguments)
         path = [] if self.items is None else [self.path(nodeid)]
         file = path[0].partition("::")[0] if path else ""
-        configured: tuple[str, ...] = ()
-        if path:
-            configured = _configuration(file, tuple(self.arguments), self.here, self.configuration, self.items)
-        words = (*program, *path, *own, *configured, *options)
-        asked: Iterable[str] = ()
-        if file and self.here and self.environment:
-            asked = _variables_read(file, self.here, self.items, self._top, tuple(modules))
+        configured = (file, tuple(self.arguments), self.here, self.configuration, self.items)
+        words = (*program, *path, *own, *(_configuration(*configured) if path else ()), *options)
+        is_known = file and self.here and self.environment
+        asked = _variables_read(file, self.here, self.items, self._top, tuple(modules)) if is_known else ()
         names = {name: self.environment[name] for name in asked if name in self.environment} | self.variables
         for name, value in (variables or {}).items():
             names.pop(name, None)
@@ -224,14 +221,7 @@ def pytest_call(
 ) -> Call:
     """Return the call of a pytest session.
 
-    Args:
-        words: The command line of the session.
-        root: pytest's root folder, which is the workspace root.
-        here: Working directory of the session.
-        configuration: pytest's configuration file.
-        items: The words of the command line that select tests.
-        environment: The environment variables of the session.
-        program: The words that start pytest.
+    `items` are the words of the command line that select tests, and `program` those that start pytest.
     """
     from pytest_dvwiki.records.command import workspace  # noqa: PLC0415  # a run without failures needs none
 
