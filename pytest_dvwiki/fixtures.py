@@ -84,11 +84,7 @@ def dvwiki_context(pytestconfig: pytest.Config) -> ContextSource:
     settings = settings_of(pytestconfig)
 
     def ask(
-        query: str | None = None,
-        *,
-        test: str | None = None,
-        category: str | None = None,
-        budget: int | None = None,
+        query: str | None = None, *, test: str | None = None, category: str | None = None, budget: int | None = None
     ) -> str:
         from pytest_dvwiki.agent.prompts import gather  # noqa: PLC0415  # loaded at the first question
 

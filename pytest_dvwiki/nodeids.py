@@ -68,10 +68,7 @@ def stored_failure(failure: Failure) -> Failure:
     command = stored_command(failure.command, nodeid)
     is_lost = failure.command is not None and command is None
     return replace(
-        failure,
-        nodeid=nodeid,
-        command=command,
-        unreproducible=UNREPRODUCIBLE if is_lost else failure.unreproducible,
+        failure, nodeid=nodeid, command=command, unreproducible=UNREPRODUCIBLE if is_lost else failure.unreproducible
     )
 
 

@@ -114,6 +114,5 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     idle = [option.flag for option in OPTIONS if option.flag in typed and option.name != "enabled"]
     if idle and not _is_on(config):
         terminalreporter.write_line(
-            f"dvwiki is off, so nothing was captured or archived; add --dvwiki to use {', '.join(idle)}",
-            yellow=True,
+            f"dvwiki is off, so nothing was captured or archived; add --dvwiki to use {', '.join(idle)}", yellow=True
         )

@@ -56,7 +56,7 @@ _WORDS = frozenset(
 """Values that are ordinary words of a report or of code, not secrets."""
 _CODE = re.compile(
     r"""(?x) [A-Za-z_][\w.]*[(\[] | (?:self|cls|os|args|config|settings|env|request|dut|cfg|tb|this|super)\.\w
-    | \$ | % | \{\w*\} | <[\w -]+> | [*x.•]{2,}$ | (?:Optional|Union|Literal|Secret\w*|List|Dict)\b | \[ | \(""",
+    | \$ | % | \{\w*\} | <[\w -]+> | [*x.•]{2,}$ | (?:Optional|Union|Literal|Secret\w*|List|Dict)\b | \[ | \("""
 )
 """Start of a value that is code or a placeholder, not a secret."""
 _IDENTIFIER = re.compile(r"[A-Z][A-Z0-9_]*|[a-z]+(?:[_.:-][a-z0-9]+)*_?\d{0,3}|[A-Za-z_]\w*(?:\.\w+)+")

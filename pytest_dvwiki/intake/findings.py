@@ -124,9 +124,7 @@ def origin(values: Mapping[str, str]) -> Origin:
         elif text := without_bullet(line):
             reasons.append(text)
     return Origin(
-        type=found,
-        confidence=_confidence(sure),
-        reasons=tuple(reasons) or (f"the reporter called it {found}",),
+        type=found, confidence=_confidence(sure), reasons=tuple(reasons) or (f"the reporter called it {found}",)
     )
 
 

@@ -67,6 +67,11 @@ class ForeignPage(Struct):
     notes: list[str] = field(default_factory=list)
     """What could not be imported unchanged."""
 
+    @property
+    def name(self) -> str:
+        """Return the name of the page's file without its suffix."""
+        return self.path.rpartition("/")[2].removesuffix(".md")
+
     def text(self, key: str) -> str:
         """Return the value of a frontmatter key as one line; empty if the page lacks the key."""
         value = self.metadata.get(key)
@@ -181,7 +186,7 @@ def _record(page: ForeignPage, name: str, day: str, number: int = 0, **parts: An
 
 
 def _pattern(page: ForeignPage, config: WikiConfig, before: Sequence[ForeignPage]) -> None:
-    name = page.text("failure_subtype") or page.text("pattern_id") or page.path.rpartition("/")[2].removesuffix(".md")
+    name = page.text("failure_subtype") or page.text("pattern_id") or page.name
     page.page = f"patterns/{file_name(name)}.md"
     values = {"error_class": page.text("error_class"), "failure_subtype": name}
     signature = [line for line in page.section("Detection Signature").splitlines() if not line.startswith("```")]
@@ -249,7 +254,7 @@ def _bug(page: ForeignPage, config: WikiConfig, _: Sequence[ForeignPage]) -> Non
         page.notes.append(f"unknown type {kind}, so the origin is UNKNOWN")
     listed = page.metadata.get("task_ids")
     tasks = [str(task) for task in (listed if isinstance(listed, list) else ())][:MOST_RUNS]
-    tasks = tasks or [page.path.rpartition("/")[2].removesuffix(".md")]
+    tasks = tasks or [page.name]
     first, last = page.day("first_seen", "last_updated"), page.day("last_updated", "first_seen")
     for number, task in enumerate(tasks):
         day = first if number == 0 else last
@@ -333,15 +338,13 @@ def _with_notes(text: str, page: ForeignPage) -> str:
     found = parts.part(text, "Notes")
     if found is None:
         return text
-    name = page.path.rpartition("/")[2].removesuffix(".md")
-    notes = "\n\n".join([f"Imported from {name}.", *rest])
+    notes = "\n\n".join([f"Imported from {page.name}.", *rest])
     return f"{text[: found[0]]}\n{notes}\n\n{text[found[1] :].lstrip()}"
 
 
 def _spec_page(page: ForeignPage) -> bytes:
     """Return a clarification as a page that people own, with all required keys."""
-    name = page.path.rpartition("/")[2].removesuffix(".md")
-    needed = {"type": "spec", "feature": name.removesuffix("_clarification"), "clarification_type": "unknown"}
+    needed = {"type": "spec", "feature": page.name.removesuffix("_clarification"), "clarification_type": "unknown"}
     keys = {key: value for key, value in page.metadata.items() if value is not None}
     body = redact(pages.read(page.data).body).strip()
     title = "" if pages.title_of(body) else f"# Specification: {needed['feature']}\n\n"

@@ -47,11 +47,7 @@ _RANK_OF_TIER: dict[Tier, tuple[int, int]] = {
 
 
 def excerpt(
-    chunks: Iterable[Chunk],
-    interest: Interest | None,
-    limits: Limits | None = None,
-    *,
-    source: Source = "log",
+    chunks: Iterable[Chunk], interest: Interest | None, limits: Limits | None = None, *, source: Source = "log"
 ) -> Excerpt:
     """Return the excerpt of a whole log.
 

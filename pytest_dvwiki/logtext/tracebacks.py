@@ -111,10 +111,7 @@ def _traceback(lines: Sequence[str], at: int) -> tuple[Raised | None, int]:
             continue
         named = _EXCEPTION.match(line.strip())
         if named is not None and indent(line) <= margin:
-            return (
-                Raised(named["type"].rsplit(".", 1)[-1], named["text"] or "", tuple(frames), at, head),
-                at + 1,
-            )
+            return (Raised(named["type"].rsplit(".", 1)[-1], named["text"] or "", tuple(frames), at, head), at + 1)
         if line.strip().startswith("[Previous line repeated"):
             at += 1
             continue

@@ -6,13 +6,7 @@ from pytest_dvwiki.simulators.xcelium import ALL_IN_ONE, COMPILER, ELABORATOR, S
 TOOL = Tool(
     name="incisive",
     title="Incisive",
-    programs={
-        "irun": ALL_IN_ONE,
-        "ncvlog": COMPILER,
-        "ncvhdl": COMPILER,
-        "ncelab": ELABORATOR,
-        "ncsim": SIMULATOR,
-    },
+    programs={"irun": ALL_IN_ONE, "ncvlog": COMPILER, "ncvhdl": COMPILER, "ncelab": ELABORATOR, "ncsim": SIMULATOR},
     plus_options=r"nc\w+",
     banners=("ncsim", "incisive"),
     mention=r"\b(?:ncsim|irun)\b",

@@ -32,10 +32,7 @@ TOOL = Tool(
     error=r"(?:\*\* ?)?(?:Error|Fatal)(?: \(suppressible\))?:",
     continued=r"(?:Error|Fatal)(?: \(suppressible\))?:|\((?:vlog|vcom|vopt|vsim)-[\w-]+\):?",
     multiline=(
-        Multiline(
-            head=r".{0,200}\*\* while parsing (?:file included|macro)",
-            only=r"[ ]*\*\* (?:while parsing|at )",
-        ),
+        Multiline(head=r".{0,200}\*\* while parsing (?:file included|macro)", only=r"[ ]*\*\* (?:while parsing|at )"),
         Multiline(head=rf"{_HEAD}.*:$", below="indented or details"),
         Multiline(head=_HEAD, below="details", text_until_time=True),
     ),

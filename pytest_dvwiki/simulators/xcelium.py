@@ -29,13 +29,7 @@ _VHDL_REPORT = r"(?i:(?:ASSERT|Report)/(?:NOTE|WARNING|ERROR|FAILURE) \(time )"
 TOOL = Tool(
     name="xcelium",
     title="Xcelium and Incisive",
-    programs={
-        "xrun": ALL_IN_ONE,
-        "xmvlog": COMPILER,
-        "xmvhdl": COMPILER,
-        "xmelab": ELABORATOR,
-        "xmsim": SIMULATOR,
-    },
+    programs={"xrun": ALL_IN_ONE, "xmvlog": COMPILER, "xmvhdl": COMPILER, "xmelab": ELABORATOR, "xmsim": SIMULATOR},
     called_by_make=("xrun",),
     plus_options="access",
     banners=("xcelium", "xmsim"),

@@ -40,12 +40,7 @@ class LogParts:
         self.make = MakeCalls(root)
 
     def outcome(
-        self,
-        name: str,
-        part: Regression,
-        artefact: Artefact,
-        logs: Sequence[Artefact] = (),
-        text: str | None = None,
+        self, name: str, part: Regression, artefact: Artefact, logs: Sequence[Artefact] = (), text: str | None = None
     ) -> SimulationOutcome:
         """Return the outcome from a log without a results file.
 

@@ -166,11 +166,7 @@ class ResultsFiles:
             failure = self._failure_of(case, nodeid)
             if artefact.runner is not None:
                 failure = self._with_log(failure, case, artefact)
-                failure = replace(
-                    failure,
-                    simulator=simulator,
-                    command=self._command(case, nodeid, file, artefact),
-                )
+                failure = replace(failure, simulator=simulator, command=self._command(case, nodeid, file, artefact))
             self._run.failures.append(failure)
 
     def _with_log(self, failure: Failure, case: Case, artefact: Artefact) -> Failure:

@@ -49,10 +49,7 @@ class Leftovers(Struct):
             # A simulation that failed outside its tests counts as a test itself.
             self.results += (
                 Result(
-                    nodeid=failure.nodeid,
-                    outcome=failure.outcome,
-                    simulator=failure.simulator,
-                    config=failure.config,
+                    nodeid=failure.nodeid, outcome=failure.outcome, simulator=failure.simulator, config=failure.config
                 )
                 for failure in failures
                 if failure.nodeid not in named

@@ -56,7 +56,5 @@ def _check_log(path: Path) -> None:
 
 
 RUNNER = Runner(
-    recognises=lambda name, head: name == "tests.xml" and _HEAD.search(head) is not None,
-    read=_read,
-    logs=(_LOG,),
+    recognises=lambda name, head: name == "tests.xml" and _HEAD.search(head) is not None, read=_read, logs=(_LOG,)
 )

@@ -100,11 +100,7 @@ def _own_failure(run: SimulationRun, sentence: str | None, trace: Trace | None, 
     sim = run.sim
     # The result of a compilation or an import does not depend on a seed.
     seed = run.seed if in_simulator and trace is None else None
-    excerpts = [
-        *run.run_excerpt(sentence),
-        *run.texts(),
-        *excerpts_of("report", sim.longrepr, sim.interest, _REPORT),
-    ]
+    excerpts = [*run.run_excerpt(sentence), *run.texts(), *excerpts_of("report", sim.longrepr, sim.interest, _REPORT)]
     return run.failure(
         nodeid=sim.nodeid,
         phase=sim.phase,
