@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
     from io import BufferedReader
 
-    from pytest_dvwiki.capture.runners.runner import Runner
+    from pytest_dvwiki.capture.runners import Runner
 
 Kind = Literal["results", "log", "coverage", "records", "journal", "report"]
 

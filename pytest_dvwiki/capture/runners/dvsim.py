@@ -11,7 +11,7 @@ import msgspec
 
 from pytest_dvwiki import reading
 from pytest_dvwiki.capture.files.results import CASE_LIMIT, Case, ResultsError, ResultsFile
-from pytest_dvwiki.capture.runners.runner import Runner
+from pytest_dvwiki.capture.runners import Runner
 from pytest_dvwiki.model import Simulator
 
 if TYPE_CHECKING:

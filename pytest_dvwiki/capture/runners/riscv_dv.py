@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from pytest_dvwiki import reading
 from pytest_dvwiki.capture.files.results import CASE_LIMIT, Case, ResultsError, ResultsFile
-from pytest_dvwiki.capture.runners.runner import Runner
+from pytest_dvwiki.capture.runners import Runner
 from pytest_dvwiki.redact import MASKED
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from pytest_dvwiki import reading
 from pytest_dvwiki.capture.files.results import ResultsError, read_results
-from pytest_dvwiki.capture.runners.runner import Runner
+from pytest_dvwiki.capture.runners import Runner
 from pytest_dvwiki.redact import MASKED
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from pytest_dvwiki import reading
 from pytest_dvwiki.capture.files.results import read_results
-from pytest_dvwiki.capture.runners.runner import Runner
+from pytest_dvwiki.capture.runners import Runner
 
 if TYPE_CHECKING:
     from pathlib import Path
