@@ -176,22 +176,22 @@ def joined(text: str) -> str:
 def fingerprint(
     *,
     report_class: str,
-    file: str | None,
-    message_id: str | None,
-    function: str | None,
-    source_line: str | None,
     text: str,
+    file: str | None = None,
+    message_id: str | None = None,
+    function: str | None = None,
+    source_line: str | None = None,
     mask: Callable[[str], str] = mask,
 ) -> str:
     """Return the identity of a cause: 12 hex digits.
 
     Args:
         report_class: Severity or exception type.
+        text: The message, not yet masked.
         file: Source file of the message; only its base name is used.
         message_id: The tool's id for the kind of message, such as a UVM id.
         function: The function that contains the failing check.
         source_line: Source line of the failing check, from the traceback.
-        text: The message, not yet masked.
         mask: Function that masks the message.
     """
     base = re.split(r"[\\/]", file)[-1] if file else ""

@@ -17,7 +17,7 @@ from pytest_dvwiki.redact import redact, shorten_paths
 from pytest_dvwiki.settings import ip_type_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
     from pytest_dvwiki.wiki.config import WikiConfig
 
@@ -62,8 +62,8 @@ def occurrence_of(values: Mapping[str, str], lines: Sequence[str], origin: Origi
     given = word(values.get("fingerprint", ""))
     is_given = _FINGERPRINT.fullmatch(given) is not None
     return Occurrence(
-        fingerprint=given if is_given else _identity(fingerprint, error_class, primary),
-        fingerprint_v1=None if is_given else _identity(fingerprint_v1, error_class, primary),
+        fingerprint=given if is_given else fingerprint(report_class=error_class, text=primary),
+        fingerprint_v1=None if is_given else fingerprint_v1(report_class=error_class, text=primary),
         error_class=redact(error_class),
         failure_subtype=redact(subtype),
         pattern=None,
@@ -77,10 +77,6 @@ def occurrence_of(values: Mapping[str, str], lines: Sequence[str], origin: Origi
         spec_section=_text(values, "spec_section"),
         owner=_text(values, "owner"),
     )
-
-
-def _identity(of: Callable[..., str], error_class: str, primary: str) -> str:
-    return of(report_class=error_class, file=None, message_id=None, function=None, source_line=None, text=primary)
 
 
 def _text(values: Mapping[str, str], name: str) -> str | None:

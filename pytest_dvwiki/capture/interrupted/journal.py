@@ -9,11 +9,11 @@ The process keeps its file locked, so that the next run can distinguish a killed
 from __future__ import annotations
 
 import errno
+import fcntl
 import json
 import os
 import shutil
 import socket
-import sys
 import time
 from contextlib import suppress
 from typing import TYPE_CHECKING
@@ -32,11 +32,6 @@ if TYPE_CHECKING:
     from pytest_dvwiki.capture.interrupted.places import JournalFolder
     from pytest_dvwiki.capture.simulations.unfinished import UnfinishedTest
     from pytest_dvwiki.model import Failure, Vcs
-
-if sys.platform == "win32":
-    import msvcrt
-else:
-    import fcntl
 
 MAIN = "main"
 SUFFIX = ".jsonl"
@@ -179,11 +174,7 @@ def try_lock(descriptor: int) -> bool:
     The lock is a record lock, because a forked child does not inherit record locks.
     """
     try:
-        if sys.platform == "win32":
-            os.lseek(descriptor, 1 << 30, os.SEEK_SET)  # far beyond the text, so that others can still read it
-            msvcrt.locking(descriptor, msvcrt.LK_NBLCK, 1)
-        else:
-            fcntl.lockf(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        fcntl.lockf(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except OSError:
         return False
     return True

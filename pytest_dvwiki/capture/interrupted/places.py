@@ -6,7 +6,6 @@ import errno
 import os
 import re
 import stat
-import sys
 import tempfile
 from contextlib import suppress
 from pathlib import Path
@@ -100,7 +99,7 @@ def _reason(status: os.stat_result, *, is_inside: bool) -> str:
         return "is a link"
     if not stat.S_ISDIR(status.st_mode):
         return "is not a folder"
-    if is_inside or sys.platform == "win32":
+    if is_inside:
         return ""
     if status.st_uid != os.getuid():
         return "belongs to another user"
@@ -118,7 +117,6 @@ def places_of(layout: Layout, cache: Path | None) -> tuple[JournalFolder, ...]:
     if cache is not None:
         places.append(JournalFolder(cache / layout.key))
     # The user is identified by number: in a container a user may have neither name nor home.
-    user = os.getuid() if sys.platform != "win32" else os.environ.get("USERNAME", "")
     with suppress(OSError):  # there may be no writable temporary folder
-        places.append(JournalFolder(Path(tempfile.gettempdir()) / f"dvwiki-{user}-{layout.key}"))
+        places.append(JournalFolder(Path(tempfile.gettempdir()) / f"dvwiki-{os.getuid()}-{layout.key}"))
     return tuple(places)

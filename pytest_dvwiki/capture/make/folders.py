@@ -8,6 +8,7 @@ from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING
 
 from pytest_dvwiki import reading
+from pytest_dvwiki.capture.processes.tools import makefiles
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -123,4 +124,4 @@ def _builds_in(folder: str, following: Sequence[str]) -> bool:
     target = next((found[1] for line in following if (found := _TARGET.match(line))), "")
     parent = PurePosixPath(target).parent
     is_inside = parent.name != "" and PurePosixPath(folder).parts[-len(parent.parts) :] == parent.parts
-    return is_inside and not any((Path(folder) / name).exists() for name in ("Makefile", "makefile", "GNUmakefile"))
+    return is_inside and not makefiles(Path(folder))

@@ -98,7 +98,7 @@ def join_tests(
 ) -> list[CocotbTest]:
     """Return the tests of a simulation; without a results file (`cases` is None), the log decides."""
     pairs = list(_matched(cases, blocks)) if cases is not None else [(None, block) for block in blocks]
-    several = len(set(modules) or {_module(*pair) for pair in pairs} - {""}) > 1
+    several = len(set(modules) or {_names(*pair)[0] for pair in pairs} - {""}) > 1
     taken: set[str] = set()
     return _mark_not_started([_test(*pair, several=several, taken=taken, root=root) for pair in pairs])
 
@@ -123,7 +123,7 @@ def _matched(cases: Iterable[Case], blocks: Iterable[LoggedTest]) -> Iterator[Pa
 
 
 def _test(case: Case | None, block: LoggedTest | None, *, several: bool, taken: set[str], root: Path) -> CocotbTest:
-    module, bare = _module(case, block), _bare(case, block)
+    module, bare = _names(case, block)
     texts = [case.text if case is not None else "", block.traceback if block is not None else ""]
     trace = next((found for text in texts if text and (found := last_trace(text, root))), None)
     message_of_case = case.message if case is not None and not _OLD_MESSAGE.match(case.message) else ""
@@ -184,17 +184,13 @@ def _judged(block: LoggedTest | None) -> Outcome:
     return "failed" if block is None or block.judgement is None else block.judgement
 
 
-def _module(case: Case | None, block: LoggedTest | None) -> str:
-    if case is not None:
-        return case.classname
+def _names(case: Case | None, block: LoggedTest | None) -> tuple[str, str]:
+    """Return the module and the own name of a test."""
+    if case is not None or block is None:
+        return (case.classname, case.name) if case is not None else ("", "")
     # The values of a parametrised test may hold dots: `mod.test/x=1.5`.
-    return block.name.partition("/")[0].rpartition(".")[0] if block is not None else ""
-
-
-def _bare(case: Case | None, block: LoggedTest | None) -> str:
-    if case is not None:
-        return case.name
-    return block.name[len(_module(None, block)) :].removeprefix(".") if block is not None else ""
+    module = block.name.partition("/")[0].rpartition(".")[0]
+    return module, block.name[len(module) :].removeprefix(".")
 
 
 def _nonzero(value: str | None) -> bool:
