@@ -6,6 +6,8 @@ import ast
 import builtins
 from typing import TYPE_CHECKING
 
+from pytest_dvwiki.capture.simulations.unseeded import dotted, imported_names
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
@@ -48,7 +50,7 @@ class _Remainder(ast.NodeTransformer):
 
     def __init__(self, tree: ast.Module) -> None:
         imported: dict[str, set[str]] = {}
-        for name, module in _imported(tree):
+        for name, module in imported_names(ast.walk(tree)):
             imported.setdefault(name, set()).add(module)
         bound = set(_bound(tree))
         self._modules = {
@@ -134,12 +136,9 @@ class _Remainder(ast.NodeTransformer):
 
     def _full_name(self, node: ast.expr) -> str:
         """Return the full name of something in `random` or `numpy`, such as `numpy.random.seed`; empty for the rest."""
-        parts: list[str] = []
-        while isinstance(node, ast.Attribute):
-            parts.append(node.attr)
-            node = node.value
-        module = self._modules.get(node.id) if isinstance(node, ast.Name) else None
-        return ".".join((module, *reversed(parts))) if module else ""
+        first, dot, rest = dotted(node).partition(".")
+        module = self._modules.get(first)
+        return f"{module}{dot}{rest}" if module else ""
 
 
 def _is_literal(call: ast.Call) -> bool:
@@ -148,17 +147,6 @@ def _is_literal(call: ast.Call) -> bool:
     return (
         len(given) == 1 and isinstance(given[0], ast.Constant) and isinstance(given[0].value, int | float | str | bytes)
     )
-
-
-def _imported(tree: ast.Module) -> Iterator[tuple[str, str]]:
-    """Yield each name that an import binds, and the full name of the module or object behind it."""
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Import):
-            for each in node.names:
-                yield (each.asname, each.name) if each.asname else (each.name.partition(".")[0],) * 2
-        elif isinstance(node, ast.ImportFrom):
-            for each in node.names:
-                yield each.asname or each.name, f"{'.' * node.level}{node.module or ''}.{each.name}"
 
 
 def _bound(tree: ast.Module) -> Iterator[str]:

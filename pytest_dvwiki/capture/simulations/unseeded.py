@@ -53,16 +53,10 @@ def draws_unseeded(files: Iterable[str], top: Path) -> str:
 def _calls(text: str) -> Iterator[tuple[str, bool]]:
     """Yield the functions of `numpy.random` that a file calls, and whether each gets an argument other than None."""
     nodes = syntax_nodes(text) if _MODULE.partition(".")[0] in text else []
-    names = {}
-    for node in nodes:
-        if isinstance(node, ast.Import):
-            names.update({each.asname or each.name: each.name for each in node.names})
-            names.update({top: top for each in node.names if (top := each.name.partition(".")[0]) and not each.asname})
-        elif isinstance(node, ast.ImportFrom) and not node.level:
-            names.update({each.asname or each.name: f"{node.module}.{each.name}" for each in node.names})
+    names = dict(imported_names(nodes))
     for node in nodes:
         if isinstance(node, ast.Call):
-            first, dot, rest = _dotted(node.func).partition(".")
+            first, dot, rest = dotted(node.func).partition(".")
             module, _, name = f"{names.get(first, '')}{dot}{rest}".rpartition(".")
             if module == _MODULE:
                 given = [*node.args, *(each.value for each in node.keywords)]
@@ -79,7 +73,18 @@ def syntax_nodes(text: str) -> list[ast.AST]:
         return []
 
 
-def _dotted(node: ast.expr) -> str:
+def imported_names(nodes: Iterable[ast.AST]) -> Iterator[tuple[str, str]]:
+    """Yield each name that an import binds, and the full name of the module or object behind it."""
+    for node in nodes:
+        if isinstance(node, ast.Import):
+            for each in node.names:
+                yield (each.asname, each.name) if each.asname else (each.name.partition(".")[0],) * 2
+        elif isinstance(node, ast.ImportFrom):
+            for each in node.names:
+                yield each.asname or each.name, f"{'.' * node.level}{node.module or ''}.{each.name}"
+
+
+def dotted(node: ast.expr) -> str:
     """Return a name with its attributes, `np.random.rand`; empty for any other expression."""
     parts: list[str] = []
     while isinstance(node, ast.Attribute):
