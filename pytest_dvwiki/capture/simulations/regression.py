@@ -154,6 +154,7 @@ class Regression(Struct, kw_only=True):
             for other in others
         )
 
+
 def read_regressions(
     log: LogText,
     interest: Interest | None = None,
