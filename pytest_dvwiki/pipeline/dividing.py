@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
+from msgspec import Struct
 from msgspec.structs import replace
 
 from pytest_dvwiki.pipeline.causes import occurrence_of
@@ -75,25 +76,22 @@ def divided(
     )
 
 
-class _Check:
+class _Check(Struct, frozen=True):
     """A check with the tests that fail at it."""
 
-    def __init__(
-        self, fingerprint: str, tests: dict[str, Test], history: History, returns: Returns, root: Path
-    ) -> None:
-        self._fingerprint = fingerprint
-        self._tests = tests
-        self._history = history
-        self._returns = returns
-        self._root = root
+    fingerprint: str
+    tests: dict[str, Test]
+    history: History
+    returns: Returns
+    root: Path
 
     def groups(self) -> list[_Group]:
         """Return the tests by cause, known causes first; a single group if nothing shows that they differ."""
-        is_known = self._is_known(self._fingerprint)
-        last = self._history.last_causes(self._fingerprint, self._tests) if is_known else {}
-        if len(self._by_reads(self._tests.values())) == 1 and not self._may_differ(last):
-            return [_Group("", list(self._tests.values()))]
-        known, new = self._by_cause(last, self._history.open_causes(self._fingerprint) if is_known else ())
+        is_known = self._is_known(self.fingerprint)
+        last = self.history.last_causes(self.fingerprint, self.tests) if is_known else {}
+        if len(self._by_reads(self.tests.values())) == 1 and not self._may_differ(last):
+            return [_Group("", list(self.tests.values()))]
+        known, new = self._by_cause(last, self.history.open_causes(self.fingerprint) if is_known else ())
         parts = self._apart(new)
         groups = [_Group(name, tests) for name, tests in known.items()]
         groups += [_Group("", tests, len(parts) > 1) for tests in parts]
@@ -104,7 +102,7 @@ class _Check:
 
         They may if the tests last failed with different causes, or if only some of them ever failed at this check.
         """
-        return bool(last) and (len(set(last.values())) > 1 or len(last) < len(self._tests))
+        return bool(last) and (len(set(last.values())) > 1 or len(last) < len(self.tests))
 
     def _by_cause(self, last: Mapping[str, str], still_open: Sequence[str]) -> tuple[dict[str, list[Test]], list[Test]]:
         """Return the tests by known cause, and the tests with a new cause.
@@ -115,7 +113,7 @@ class _Check:
         """
         by_last: dict[str, list[Test]] = {}
         others: list[Test] = []
-        for nodeid, test in self._tests.items():
+        for nodeid, test in self.tests.items():
             (by_last.setdefault(last[nodeid], []) if nodeid in last else others).append(test)
         known: dict[str, list[Test]] = {}
         new: list[Test] = []
@@ -135,17 +133,17 @@ class _Check:
 
     def _add(self, tests: list[Test], known: dict[str, list[Test]], new: list[Test]) -> None:
         """Decide on the common cause of some tests, and add the tests to `known` or `new`."""
-        name = self._returns.decided(self._occurrence(tests))[0].name
+        name = self.returns.decided(self._occurrence(tests))[0].name
         (known.setdefault(name, []) if self._is_known(name) else new).extend(tests)
 
     def _is_known(self, name: str) -> bool:
-        return self._history.cause(name) is not None
+        return self.history.cause(name) is not None
 
     def _is_ruled_out(self, name: str, test: Test) -> bool:
-        return self._returns.exclusions.excluded(name, self._occurrence([test])) is not None
+        return self.returns.exclusions.excluded(name, self._occurrence([test])) is not None
 
     def _occurrence(self, tests: Iterable[Test]) -> Occurrence:
-        return occurrence_of([member for test in tests for member in test], self._root)
+        return occurrence_of([member for test in tests for member in test], self.root)
 
     @staticmethod
     def _by_reads(tests: Iterable[Test]) -> dict[tuple[str, ...], list[Test]]:
@@ -167,7 +165,7 @@ class _Check:
         groups: list[tuple[set[str], list[Test]]] = []
         revealing = 0
         for reads, members in by_reads.items():
-            changed = self._returns.exclusions.read_changes(self._occurrence(members))
+            changed = self.returns.exclusions.read_changes(self._occurrence(members))
             if not changed:
                 return [tests]
             revealing += touch_stimulus(changed, reads)

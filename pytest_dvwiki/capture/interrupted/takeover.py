@@ -7,6 +7,8 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from msgspec import Struct
+
 from pytest_dvwiki import reading
 from pytest_dvwiki.capture.processes import tools
 from pytest_dvwiki.capture.processes.ending import FROM_OUTSIDE
@@ -131,7 +133,7 @@ def _cut_short(begin: Begin) -> Failure:
     )
 
 
-class _OwnTexts:
+class _OwnTexts(Struct):
     """The spools and logs listed in a run's journal.
 
     A journal can list any file, but only the run's own files are read: regular files beside the journal or below the
@@ -139,28 +141,28 @@ class _OwnTexts:
     only the end is read.
     """
 
-    def __init__(self, orphan: Orphan, root: Path) -> None:
-        self._orphan = orphan
-        self._root = root
-        self._left = _MOST_BYTES
+    orphan: Orphan
+    root: Path
+    left: int = _MOST_BYTES
+    """Number of bytes that may still be read."""
 
     def of(self, begin: Begin) -> Iterator[LogText]:
         """Yield the spools and logs of an item."""
-        folder = self._orphan.folder
+        folder = self.orphan.folder
         for name, source in zip(begin.spool, _STREAMS, strict=False):
             yield from self._text(source, folder / name, folder)
         for name in begin.opened[:_MOST_LOGS]:
-            yield from self._text("log", Path(name), self._root, since=begin.time - 1)
+            yield from self._text("log", Path(name), self.root, since=begin.time - 1)
 
     def _text(self, source: Source, path: Path, folder: Path, since: float = 0.0) -> Iterator[LogText]:
-        opened = partial(reading.open_below, folder, owner=self._orphan.owner)
+        opened = partial(reading.open_below, folder, owner=self.orphan.owner)
         try:
             with opened(path) as stream:
                 status = os.fstat(stream.fileno())
         except OSError:
             return  # deleted, or not the run's own file
-        start = max(0, status.st_size - self._left)
+        start = max(0, status.st_size - self.left)
         if start < status.st_size and status.st_mtime >= since:
-            self._left -= status.st_size - start
+            self.left -= status.st_size - start
             lasting = source == "log" and not start
             yield LogText(source=source, path=path, start=start, lasting=lasting, open=opened)

@@ -6,6 +6,7 @@ import re
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
+from msgspec import Struct, field
 from msgspec.structs import replace
 
 from pytest_dvwiki import reading
@@ -45,68 +46,58 @@ _SIMULATION_ENDED = "SimFailure"
 _ENTRY = Limits(chars=16 * 1024, head=40, tail=60)
 
 
-class ResultsFiles:
+class ResultsFiles(Struct, frozen=True):
     """Adds the tests in the results files of a run.
 
     `archived` and `seen` are the sets `known` and `seen` of `read_leftovers`. Files that turn out to be archived along
     with others are added to `archived`.
     """
 
-    def __init__(
-        self,
-        artefacts: Sequence[Artefact],
-        run: Leftovers,
-        logs: RunLogs,
-        parts: LogParts,
-        *,
-        archived: set[Path],
-        seen: set[Path],
-    ) -> None:
-        self._artefacts = artefacts
-        self._run = run
-        self._logs = logs
-        self._parts = parts
-        self._archived = archived
-        self._seen = seen
-        self.shared: dict[Path, tuple[Artefact, list[Artefact | None]]] = {}
-        """Maps the path of a log to the log and the results files read with it, if the log also has other simulations.
+    artefacts: Sequence[Artefact]
+    run: Leftovers
+    logs: RunLogs
+    parts: LogParts
+    archived: set[Path]
+    seen: set[Path]
+    shared: dict[Path, tuple[Artefact, list[Artefact | None]]] = field(default_factory=dict)
+    """Maps the path of a log to the log and the results files read with it, if the log also has other simulations.
 
-        In the list of files, None stands for a file that does not show where make ran.
-        """
+    In the list of files, None stands for a file that does not show where make ran.
+    """
 
     def parsed(self) -> Iterator[tuple[Artefact, ResultsFile | None]]:
         """Yield each readable results file with its content, or with None if it is empty and the run has logs."""
         empty: list[Artefact] = []
-        for artefact in self._artefacts:
+        for artefact in self.artefacts:
             try:
                 yield artefact, (artefact.runner.read if artefact.runner else read_results)(artefact.path)
             except EmptyResultsError:
                 empty.append(artefact)
             except ResultsError as error:
-                self._run.problems.append(f"{artefact.shown}: {error.reason}")
+                self.run.problems.append(f"{artefact.shown}: {error.reason}")
         for artefact in empty:
-            if self._logs.given or self._logs.found:
+            if self.logs.given or self.logs.found:
                 yield artefact, None
-            elif len(empty) == len(self._artefacts):
-                self._run.problems.append(f"{artefact.shown}: the file is empty; pass its log with --log")
+            elif len(empty) == len(self.artefacts):
+                self.run.problems.append(f"{artefact.shown}: the file is empty; pass its log with --log")
             else:
-                self._run.notes.append(f"{artefact.shown}: the file is empty: its simulation wrote no results")
+                self.run.notes.append(f"{artefact.shown}: the file is empty: its simulation wrote no results")
 
     def add(self, artefact: Artefact, file: ResultsFile | None, own: Sequence[Artefact]) -> None:
         """Add the tests of a results file, unless it is archived.
 
         `file` is its content, None if it is empty; `own` are the logs of this file alone.
         """
-        run = self._run
+        run = self.run
         # The file of a tool other than cocotb is complete, and a log beside it is from another tool.
         is_whole = file is not None and (artefact.runner is not None or not any(case.of_cocotb for case in file.cases))
-        logs = [] if is_whole else self._logs.join(artefact, file, own)
-        if artefact.path in self._seen and self._logs.is_followed(artefact):
-            self._archived.add(artefact.path)
+        logs = [] if is_whole else self.logs.join(artefact, file, own)
+        if artefact.path in self.seen and self.logs.is_followed(artefact):
+            self.archived.add(artefact.path)
         # If no results were written, only the logs identify the run.
         identifying = [artefact] if file is not None else logs
-        if identifying and all(each.path in self._archived for each in identifying):
-            self._archived.update(each.path for each in (artefact, *own, *logs))
+        if identifying and all(each.path in self.archived for each in identifying):
+            self.archived.update(each.path for each in (artefact, *own, *logs))
             return
         run.times.append(_time(file, artefact))
         cases = file.cases if file is not None else ()
@@ -116,7 +107,7 @@ class ResultsFiles:
             return
         if file is not None and not logs and (missing := _only_in_the_log(cases)):
             run.notes.append(f"{artefact.shown}: {missing}; pass its log with --log")
-        root, make = self._parts.root, self._parts.make
+        root, make = self.parts.root, self.parts.make
         makefile = make.makefile(artefact, logs, cases=cases)
         call = make.call(logs, makefile, frozenset(case.classname for case in cases))
         outcome = collect(
@@ -126,8 +117,8 @@ class ResultsFiles:
                 results=artefact.path,
                 logs=tuple(map(text_of, logs)),
                 failed=file is None,
-                interest=self._parts.interest,
-                builds=self._parts.builds,
+                interest=self.parts.interest,
+                builds=self.parts.builds,
                 modules_in=python_path(makefile),
                 folder=root / artefact.folder,
                 files=makefiles_read(makefile, call),
@@ -142,15 +133,15 @@ class ResultsFiles:
     def _add_cases(self, file: ResultsFile, artefact: Artefact) -> None:
         """Add the tests of a results file that a tool other than cocotb wrote."""
         if file.simulator is not None:
-            self._run.simulators[file.simulator] = None
+            self.run.simulators[file.simulator] = None
         simulator = file.simulator.name if file.simulator is not None else None
         places: dict[tuple[str, str | None], str] = {}
         for case in file.cases:
             where = case.classname, case.file
             if where not in places:
-                places[where] = place_of(*where, self._parts.root)
+                places[where] = place_of(*where, self.parts.root)
             nodeid = clean("::".join(filter(None, (places[where], case.name))))
-            nodeid = nodeid if file.repeats else unique_name(nodeid, self._run.names)
+            nodeid = nodeid if file.repeats else unique_name(nodeid, self.run.names)
             attempts = enumerate(case.earlier, 1)
             result = Result(
                 nodeid=nodeid,
@@ -160,29 +151,29 @@ class ResultsFiles:
                 simulator=simulator,
                 earlier=tuple(replace(self._failure_of(each, nodeid), attempts=number) for number, each in attempts),
             )
-            self._run.results.append(result)
+            self.run.results.append(result)
             if case.status not in {"failed", "error"}:
                 continue
             failure = self._failure_of(case, nodeid)
             if artefact.runner is not None:
                 failure = self._with_log(failure, case, artefact)
                 failure = replace(failure, simulator=simulator, command=self._command(case, nodeid, file, artefact))
-            self._run.failures.append(failure)
+            self.run.failures.append(failure)
 
     def _with_log(self, failure: Failure, case: Case, artefact: Artefact) -> Failure:
         """Return a failure with evidence from the log that its runner lists, if that log shows the cause."""
-        log = next((log for name in case.attachments if (log := self._logs.attached(artefact, name)) is not None), None)
+        log = next((log for name in case.attachments if (log := self.logs.attached(artefact, name)) is not None), None)
         if log is None:
             return failure
         try:
-            parts = self._logs.parts(log)
+            parts = self.logs.parts(log)
         except OSError as error:
-            self._run.notes.append(f"{log.shown}: {reading.reason(error)}")
+            self.run.notes.append(f"{log.shown}: {reading.reason(error)}")
             return failure
-        self._logs.forget(log)
+        self.logs.forget(log)
         # If a log has several starts of a simulator, the runner does not say which of them failed.
-        seen = self._parts.outcome(failure.nodeid, parts[0], log).failures if len(parts) == 1 else ()
-        if len(seen) != 1 or not self._parts.has_class(seen[0]):
+        seen = self.parts.outcome(failure.nodeid, parts[0], log).failures if len(parts) == 1 else ()
+        if len(seen) != 1 or not self.parts.has_class(seen[0]):
             return failure
         return replace(
             failure, message=seen[0].message, excerpts=seen[0].excerpts, log=seen[0].log, sim_time=seen[0].sim_time
@@ -191,7 +182,7 @@ class ResultsFiles:
     def _command(self, case: Case, nodeid: str, file: ResultsFile, artefact: Artefact) -> Command | None:
         if file.folder is None or not artefact.lasting:
             return None
-        return command_of(NamedRun(test=nodeid, words=case.command), file.folder, self._parts.root)
+        return command_of(NamedRun(test=nodeid, words=case.command), file.folder, self.parts.root)
 
     def _failure_of(self, case: Case, nodeid: str) -> Failure:
         # VUnit and others write a word such as `fail` into `type`, not an exception.
@@ -199,13 +190,13 @@ class ResultsFiles:
         first = ": ".join(part for part in (exception or "", case.message) if part)
         entry = "\n".join(part for part in (first, case.text.strip("\n")) if part)
         texts: dict[Source, str] = {"results": entry, "log": case.output}
-        interest = self._parts.interest
+        interest = self.parts.interest
         return Failure(
             nodeid=nodeid,
             outcome="error" if case.status == "error" else "failed",
             exception=redact(exception) if exception else None,
             message=redact(case.message),
-            frame=user_frame(case.text, self._parts.root),
+            frame=user_frame(case.text, self.parts.root),
             excerpts=tuple(
                 each for source, text in texts.items() for each in excerpts_of(source, text, interest, _ENTRY)
             ),
