@@ -42,10 +42,6 @@ def new_task_id(name: str, started: float) -> str:
 
     The time is in whole seconds. The first three hex digits are the fraction of the second, so that runs of the same
     name keep their order; the other digits are random.
-
-    Args:
-        name: Name of the regression, as the user wrote it.
-        started: Seconds since the epoch.
     """
     moment = datetime.fromtimestamp(started, UTC).strftime("%Y%m%dT%H%M%SZ")
     tail = f"{int(started % 1 * 0x1000):03x}{os.urandom(2).hex()[:3]}"

@@ -49,14 +49,7 @@ _RANK_OF_TIER: dict[Tier, tuple[int, int]] = {
 def excerpt(
     chunks: Iterable[Chunk], interest: Interest | None, limits: Limits | None = None, *, source: Source = "log"
 ) -> Excerpt:
-    """Return the excerpt of a whole log.
-
-    Args:
-        chunks: The log, for instance a `LogStream`.
-        interest: Decides which lines are candidates for a cause; if None, only the head and the tail are kept.
-        limits: Limits on the size of the excerpt.
-        source: What the text is; the excerpt stores it.
-    """
+    """Return the excerpt of a whole log; without `interest`, only the head and the tail are kept."""
     limits = limits or Limits()
     stream = iter(chunks)
     start = list(itertools.islice(stream, 2))

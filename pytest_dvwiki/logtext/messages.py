@@ -198,10 +198,7 @@ def is_logged(line: str) -> bool:
 def _joined(lines: Sequence[str], at: int, *, in_block: bool) -> tuple[int, str]:
     """Return the index of the last line of the message that starts at `at`, and the message's text.
 
-    Args:
-        lines: The lines.
-        at: Index of the message's first line.
-        in_block: Whether the line is indented below a log line, so that an exception's further lines need not be.
+    `in_block` means that the line is indented below a log line, so that an exception's further lines need not be.
     """
     line = lines[at]
     text = line.strip()

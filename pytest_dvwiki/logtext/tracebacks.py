@@ -122,11 +122,7 @@ def _traceback(lines: Sequence[str], at: int) -> tuple[Raised | None, int]:
 def cut_off(lines: Sequence[str], at: int) -> str | None:
     """Infer the exception from the last frame's statement, for a traceback cut off before the exception's name.
 
-    Return None if the statement is neither an `assert` nor a `raise`.
-
-    Args:
-        lines: The lines of a log.
-        at: Index of the traceback's first line.
+    The traceback begins at the line `at`. Return None if the statement is neither an `assert` nor a `raise`.
     """
     statement = next((frame.source for frame in reversed([*frames_below(lines, at)])), "")
     if statement.startswith("assert "):

@@ -37,14 +37,8 @@ def causes_of(
 ) -> tuple[Cause, ...]:
     """Return the causes of a run, most failures first.
 
-    Args:
-        failures: All failures of the run.
-        verdicts: The verdicts on the failures.
-        history: The archive before this run.
-        root: Root of the project; paths below it are shown relative to it.
-        lacks: Returns whether the commit of the run lacks a fix.
-        cause_of: Returns the cause of an occurrence.
-        in_full: Returns a verdict with the failure's own texts in place of those of a similar failure.
+    `lacks` returns whether the commit of the run lacks a fix, and `in_full` a verdict with the failure's own texts in
+    place of those of a similar failure.
     """
     groups = grouped(failures, verdicts)
     for members in groups:

@@ -65,11 +65,8 @@ def changed_by_people(layout: Layout, branch: str) -> frozenset[str]:
 def commit(layout: Layout, branch: str, task_id: str, *, upkeep: Upkeep | None = None) -> Committed:
     """Commit the records that are not in git yet, and pages with changes only in their owned parts.
 
-    Args:
-        layout: Location of the wiki.
-        branch: The branch; `HEAD` for the current one.
-        task_id: The run that commits.
-        upkeep: More files to commit; a branch that is only behind HEAD is first fast-forwarded.
+    The branch is `HEAD` for the current one. With `upkeep`, more files are committed, and a branch that is only behind
+    HEAD is first fast-forwarded.
 
     Raises:
         RefusedError: The state of the repository does not allow a commit.

@@ -39,14 +39,9 @@ class Farm(Struct, frozen=True):
 
     @classmethod
     def of(cls, engine: str, jobs: int | None, scheduler: str | None, *, files: int, size: int) -> Farm:
-        """Choose where to read files, given the options of a command.
+        """Choose where to read files, given a command's options, the number of the files and their size in bytes.
 
-        Args:
-            engine: `local` or `dask`.
-            jobs: Number of processes or workers; None for one per CPU, or a single process for small files.
-            scheduler: Address of a scheduler, or a batch farm.
-            files: Number of files.
-            size: Size of the files on disk in bytes.
+        Without `jobs`, there is one process per CPU, or a single process for small files.
         """
         worth = engine == "dask" or size > _WORTH_PROCESSES
         cpus = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
@@ -62,10 +57,8 @@ class Farm(Struct, frozen=True):
     ) -> Iterator[_Result]:
         """Yield the result of a task for each item, in order.
 
-        Args:
-            task: A picklable function whose result depends only on its argument.
-            items: The arguments.
-            lost: Returns the result for an item whose processes died repeatedly.
+        The task must be picklable, and depend only on its item. `lost` returns the result for an item whose processes
+        died repeatedly.
 
         Raises:
             FarmError: The cluster cannot be used.

@@ -61,14 +61,8 @@ def with_changes(
 ) -> tuple[Verdict, ...]:
     """Update the origins of verdicts, given what changed before each test started to fail.
 
-    Args:
-        failures: All failures of the run.
-        verdicts: The verdicts on the failures.
-        vcs: The repository during the run. The changes are unknown if it has no commit, or had uncommitted changes that
-            no longer exist.
-        history: The archive before this run.
-        repository: Lists the changed files.
-        is_present: Whether the repository is unchanged since the run.
+    The changes are unknown if the repository had no commit during the run, or uncommitted changes that no longer exist.
+    `is_present` means that the repository is unchanged since the run.
     """
     if vcs is None or vcs.commit is None or (vcs.dirty and not is_present):
         return tuple(verdicts)

@@ -178,10 +178,7 @@ class Returns:
 
         The fix may have repaired only one of two faults, and the repair of the other one, unseen by any run, is undone.
 
-        Args:
-            cause: The fixed cause.
-            passed: Full hash of the commit of the fix's first run.
-            files: Files with code that changed since that run.
+        `passed` is the full hash of the commit of the fix's first run, since which the code in `files` changed.
         """
         known, vcs = self._history.cause(cause), self._vcs
         if known is None or known.history is None or vcs is None:

@@ -29,12 +29,8 @@ _NO_TEST_YET = _NO_HARDWARE_YET | {"python_error"}
 class RunLogs:
     """The logs of one run, matched with its results files.
 
-    Args:
-        found: The logs among the run's files.
-        given: Logs for results files without a log of their own.
-        root: Displayed paths are relative to this folder.
-        interest: Decides which lines of a long log to keep.
-        classes: Returns the error classes of the failures in a part of a log, None for a failure without one.
+    `found` are those among its files, and `given` those for results files without a log of their own. `classes` returns
+    the error classes of the failures in a part of a log, None for a failure without one.
     """
 
     def __init__(

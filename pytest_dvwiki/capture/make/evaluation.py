@@ -24,13 +24,9 @@ _DEPTH = 16
 
 
 class Evaluation:
-    """The variables of a Makefile after make has read it.
+    """The variables of a Makefile, given by its `statements`, after make has read it.
 
-    Args:
-        statements: The assignments and conditions of the Makefile, as from `statements`.
-        environment: Variables from the environment.
-        command_line: Variables from make's command line.
-        unknown: Names of variables from outside whose values are unknown.
+    `unknown` are the names of variables from outside whose values are unknown.
     """
 
     def __init__(

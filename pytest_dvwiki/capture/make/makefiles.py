@@ -74,9 +74,7 @@ _LEAST_LITERAL = 3
 def from_outside(text: str, targets: Collection[str] = ()) -> frozenset[str]:
     """Return the names of the variables that a Makefile takes from the environment or the command line.
 
-    Args:
-        text: Text of the Makefile.
-        targets: Targets whose target-specific assignments count as assignments of the Makefile.
+    Target-specific assignments count for the given targets.
     """
     found = assignments(text, targets)
     fixed = {name for name, how, value in found if how not in {"?=", "+="} and f"({name})" not in value}
@@ -98,15 +96,10 @@ def make_call(
 
     A directory outside the repository, or outside the root if there is no repository, is treated as unknown. The values
     of variables are taken from the log. If the log does not show the value of a variable that the Makefile takes from
-    outside, the variable's current value is used.
+    outside, the variable's current value (in `environment`) is used.
 
-    Args:
-        makefile: The Makefile.
-        log: Log of the run.
-        root: The workspace root.
-        environment: The current environment variables.
-        modules: Names of the test modules of the run, if known; the log may also hold other simulations.
-        whole: The log of all calls of make, if `log` is a part of it.
+    `modules` are the test modules of the run, if known; the log may also hold other simulations. `whole` is the log of
+    all calls of make, if `log` is a part of it.
     """
     environment = os.environ if environment is None else environment
     top, in_repository = workspace(root)
@@ -168,14 +161,8 @@ def _split_variables(
 ) -> tuple[dict[str, str], list[str]]:
     """Return the variables to set in the environment, and the arguments to add to make's command line.
 
-    Only the command line overrides the Makefile's own assignments.
-
-    Args:
-        solved: The values of variables in a run.
-        names: The variables that the Makefile takes from outside.
-        settings: The assignments of the Makefile.
-        solution: The Makefile evaluated with these values.
-        inferred: Names of the variables whose values the log does not show.
+    Only the command line overrides the Makefile's own assignments. `solved` are the values of variables in a run; the
+    log does not show those in `inferred`. The Makefile takes the variables in `names` from outside.
     """
     variables, words = {}, []
     for name, value in solved.items():

@@ -81,10 +81,8 @@ def _unwrapped(command: SimpleCommand) -> Iterator[SimpleCommand]:
 def _wrapped(command: SimpleCommand, with_word: str, own_words: int) -> SimpleCommand | None:
     """Return the command that a wrapper program runs; None if it runs none.
 
-    Args:
-        command: The command with the wrapper.
-        with_word: The letters of the wrapper's options that take a value.
-        own_words: Number of the wrapper's own arguments.
+    `with_word` has the letters of the wrapper's options that take a value, and `own_words` is the number of its own
+    arguments.
     """
     variables, folder = dict(command.variables), command.folder
     words = list(command.words[1:])

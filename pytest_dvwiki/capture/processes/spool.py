@@ -15,6 +15,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
 
 Place = tuple[int, int]
@@ -120,31 +121,23 @@ class Spool:
         """Redirect the descriptors to the files."""
         if not self.attached:
             _flush()
-            with self._lock:
-                for stream in self._streams:
-                    stream.attach()
+            self._do(_Redirected.attach)
             self.attached = True
 
     def detach(self) -> None:
         """Restore the descriptors and forward the remaining data."""
         if self.attached:
             _flush()
-            with self._lock:
-                for stream in self._streams:
-                    stream.detach()
+            self._do(_Redirected.detach)
             self.attached = False
 
     def forward(self) -> None:
         """Forward the data since the last call, including those of a child that outlived its test."""
-        with self._lock:
-            for stream in self._streams:
-                stream.forward()
+        self._do(_Redirected.forward)
 
     def clear(self) -> None:
         """Empty the files for the next test."""
-        with self._lock:
-            for stream in self._streams:
-                stream.clear()
+        self._do(_Redirected.clear)
 
     def close(self) -> None:
         """Restore the descriptors and close the files, which stay on disk."""
@@ -152,8 +145,12 @@ class Spool:
         self._closed.set()
         if self._thread is not None:
             self._thread.join()
-        for stream in self._streams:
-            stream.close()
+        self._do(_Redirected.close)
+
+    def _do(self, action: Callable[[_Redirected], None]) -> None:
+        with self._lock:
+            for stream in self._streams:
+                action(stream)
 
 
 def _flush() -> None:

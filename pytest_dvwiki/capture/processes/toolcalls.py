@@ -81,11 +81,8 @@ def read_call(
 ) -> ToolCall | None:
     """Parse a command line; return None for an unknown program and for a call that neither builds nor runs.
 
-    Args:
-        words: The command line.
-        folder: Working directory of the command, as an absolute path.
-        variables: Environment variables of the command.
-        runs: Whether the command is known to run a simulation; an unknown program is then a compiled simulation.
+    The folder is absolute. With `runs`, the command is known to run a simulation: an unknown program is then a compiled
+    simulation.
     """
     name, arguments = _program(words)
     reader = _CallReader(folder, variables or {})
