@@ -19,6 +19,8 @@ _WORD = re.compile(r"(?:\\.|\S)+")
 _PART = re.compile(
     r"\\(?P<literal>.)|(?P<folders>(?:(?<=/)|^)\*\*/)|(?P<all>\*\*)|(?P<some>\*)|(?P<one>\?)|(?P<other>.)"
 )
+_TRANSLATED = {"folders": "(?:.+/)?", "all": ".*", "some": "[^/]*", "one": "[^/]"}
+"""Maps the groups of `_PART` for wildcards to expressions."""
 
 
 class _Section(Struct):
@@ -86,12 +88,4 @@ def _expression(pattern: str, *, anchors_inside: bool) -> re.Pattern[str]:
 
 
 def _part(match: re.Match[str]) -> str:
-    if match["folders"] is not None:
-        return "(?:.+/)?"
-    if match["all"] is not None:
-        return ".*"
-    if match["some"] is not None:
-        return "[^/]*"
-    if match["one"] is not None:
-        return "[^/]"
-    return re.escape(match["literal"] or match["other"])
+    return _TRANSLATED.get(str(match.lastgroup)) or re.escape(match["literal"] or match["other"])
