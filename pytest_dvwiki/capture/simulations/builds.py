@@ -52,8 +52,8 @@ class Build(Struct, frozen=True, kw_only=True):
     """Files and folders in a run's command that identify this build."""
     stamp: tuple[int, int] | None = None
     """Modification time in nanoseconds and size of the artefact; None if the file does not exist."""
-    defined: tuple[str, ...] | None = None
-    """Sorted hashes of the names of all macros that the build's commands define; None if unknown."""
+    defined: tuple[str, ...] = ()
+    """Sorted hashes of the names of all macros that the build's commands define."""
 
 
 class Setup(Struct, frozen=True, kw_only=True):
@@ -72,7 +72,7 @@ class Setup(Struct, frozen=True, kw_only=True):
     """Absolute paths of the folders that were searched for the files of modules."""
     artefact: str | None = None
     defined: tuple[str, ...] | None = None
-    """Hashes of the names of all macros that the build's commands define; None if unknown."""
+    """Hashes of the names of all macros that the build's commands define; None if the build is unknown."""
 
     def may_define(self, name: str) -> bool:
         """Return whether the commands of the build may define a macro."""
@@ -284,7 +284,7 @@ def _merged(earlier: Build, later: Build) -> Build:
         unlisted=earlier.unlisted or later.unlisted,
         artefact=later.artefact or earlier.artefact,
         places=tuple(dict.fromkeys((*later.places, *earlier.places))),
-        defined=tuple(sorted({*(earlier.defined or ()), *(later.defined or ())})),
+        defined=tuple(sorted({*earlier.defined, *later.defined})),
     )
 
 

@@ -163,8 +163,7 @@ class SimulationRun:
     def side_excerpts(self) -> list[Excerpt]:
         """Return excerpts of the other streams of the run."""
         share = _SIDE_CHARS // max(1, len(self.sides))
-        excerpts = [self.log_excerpt(one, _fitting(one.preamble, share)) for one in self.sides]
-        return [excerpt for found in excerpts for excerpt in found]
+        return [excerpt for one in self.sides for excerpt in self.log_excerpt(one, _fitting(one.preamble, share))]
 
     def log_excerpt(self, part: Regression, lines: NumberedLines) -> list[Excerpt]:
         """Return a list with an excerpt of the given lines of a log; empty if they are blank."""
