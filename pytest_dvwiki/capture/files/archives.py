@@ -83,8 +83,8 @@ def unpack(
     archive: Path,
     wanted: Callable[[str], bool],
     target: Path,
-    budget: Budget | None = None,
-    broken: Callable[[str, ArchiveError], None] | None = None,
+    budget: Budget,
+    broken: Callable[[str, ArchiveError], None],
 ) -> Iterator[tuple[str, Path]]:
     """Extract the wanted files of an archive into a folder.
 
@@ -94,9 +94,8 @@ def unpack(
         archive: The archive, or one compressed file.
         wanted: Returns whether to extract a file, given its name inside the archive.
         target: An empty folder.
-        budget: What may still be extracted from the enclosing archive; None if there is no enclosing archive.
-        broken: Called for each file that cannot be read to its end; its readable part is still yielded. If None, an
-            `ArchiveError` is raised instead.
+        budget: What may still be extracted from the enclosing archive.
+        broken: Called for each file that cannot be read to its end; its readable part is still yielded.
 
     Yields:
         The name inside the archive, and the extracted file.
@@ -104,7 +103,6 @@ def unpack(
     Raises:
         ArchiveError: The archive is broken, needs a password, or exceeds the limits.
     """
-    budget = budget or Budget()
     with archive.open("rb") as file:
         for inside, modified, stream in streams(archive.name, file, wanted, budget, broken):
             copy = target / inside
@@ -114,8 +112,6 @@ def unpack(
             except _LimitError:
                 raise
             except ArchiveError as error:
-                if broken is None:
-                    raise
                 broken(inside, error)
                 if not copy.stat().st_size:
                     continue
