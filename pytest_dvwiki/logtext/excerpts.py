@@ -46,11 +46,9 @@ _RANK_OF_TIER: dict[Tier, tuple[int, int]] = {
 }
 
 
-def excerpt(
-    chunks: Iterable[Chunk], interest: Interest | None, limits: Limits | None = None, *, source: Source = "log"
-) -> Excerpt:
+def excerpt(chunks: Iterable[Chunk], interest: Interest | None, *, source: Source = "log") -> Excerpt:
     """Return the excerpt of a whole log; without `interest`, only the head and the tail are kept."""
-    limits = limits or Limits()
+    limits = Limits()
     stream = iter(chunks)
     start = list(itertools.islice(stream, 2))
     text = start[0].text if len(start) == 1 else ""
