@@ -84,10 +84,8 @@ def _severity(text: str, default: str) -> str:
     return _SEVERITIES.get(parse_report(text).report_class, "uvm_fatal" if "UVM_FATAL" in text else default)
 
 
-@functools.cache
-def _at_run() -> re.Pattern[str]:
-    """Return the expression for prefixes of run-time messages, which compilers never print."""
-    return re.compile(rf"(?:.{{0,80}}\W)?{simulators.either(lambda tool: tool.run_head)}", re.ASCII)
+_at_run = simulators.expression(lambda tool: tool.run_head, form=r"(?:.{{0,80}}\W)?{}", flags=re.ASCII)
+"""Returns the expression for prefixes of run-time messages, which compilers never print."""
 
 
 @functools.cache

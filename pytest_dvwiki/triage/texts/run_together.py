@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import functools
-import re
 from itertools import pairwise
 
 from pytest_dvwiki import simulators
@@ -42,13 +40,6 @@ def split_run_together(lines: list[str]) -> tuple[list[str], list[int]] | None:
     return (whole, numbers) if len(whole) > len(lines) else None
 
 
-@functools.cache
-def _head() -> re.Pattern[str]:
-    heads = simulators.either(lambda tool: tool.head, _HEADS)
-    return re.compile(rf"(?<=\s)(?<![:>(,\]*#]\s)(?={heads})")
-
-
-@functools.cache
-def _last() -> re.Pattern[str]:
-    """Return the expression for a tool's final summary; if it is inside a line, line feeds were lost."""
-    return re.compile(simulators.either(lambda tool: tool.summary, _LAST))
+_head = simulators.expression(lambda tool: tool.head, _HEADS, form=r"(?<=\s)(?<![:>(,\]*#]\s)(?={})")
+_last = simulators.expression(lambda tool: tool.summary, _LAST)
+"""Returns the expression for a tool's final summary; if it is inside a line, line feeds were lost."""

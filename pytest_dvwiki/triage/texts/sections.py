@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import re
 from typing import TYPE_CHECKING
 
@@ -72,9 +71,7 @@ def signs(text: str) -> Iterator[int]:
             yield found.start()
 
 
-@functools.cache
-def _simulator() -> re.Pattern[str]:
-    return re.compile(simulators.either(lambda tool: tool.mention, _SIMULATION))
+_simulator = simulators.expression(lambda tool: tool.mention, _SIMULATION)
 
 
 def sections_of(lines: Sequence[tuple[int, str]]) -> Sections:

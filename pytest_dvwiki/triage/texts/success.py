@@ -69,14 +69,8 @@ def _word() -> re.Pattern[str]:
     return re.compile("|".join(map(re.escape, words())))
 
 
-@functools.cache
-def _run() -> re.Pattern[str]:
-    return re.compile(simulators.either(lambda tool: tool.success, _RUN), re.ASCII)
-
-
-@functools.cache
-def _simulation() -> re.Pattern[str]:
-    return re.compile(simulators.either(lambda tool: tool.mention, _SIMULATION), re.ASCII)
+_run = simulators.expression(lambda tool: tool.success, _RUN, flags=re.ASCII)
+_simulation = simulators.expression(lambda tool: tool.mention, _SIMULATION, flags=re.ASCII)
 
 
 def has_word(lowered: str) -> bool:

@@ -7,7 +7,6 @@ text must also report no failure, or the message found must be the continuation 
 
 from __future__ import annotations
 
-import functools
 import re
 from itertools import pairwise
 from typing import TYPE_CHECKING
@@ -98,9 +97,7 @@ def _is_of_warning(choice: Choice | None, joined: Sequence[_Joined], matcher: Ma
     return without is not None and without.pattern.id == candidate.pattern.id
 
 
-@functools.cache
-def _warning() -> re.Pattern[str]:
-    return re.compile(simulators.either(lambda tool: tool.warning, _WARNING), re.ASCII)
+_warning = simulators.expression(lambda tool: tool.warning, _WARNING, flags=re.ASCII)
 
 
 def _cut_column(texts: Sequence[str]) -> int | None:
