@@ -48,11 +48,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def export(layout: Layout, name: str, path: Path, base: str = "") -> None:
-    """Export the wiki in the given format.
-
-    Raises:
-        WikiError: A file cannot be written.
-    """
+    """Export the wiki in the given format."""
     _WAYS[name](layout, path, base)
 
 

@@ -92,9 +92,6 @@ def compile_topics(
         settings: The settings.
         names: The topics; if empty, all topics that are due.
         model: The model; if None, topics are compiled by rules.
-
-    Raises:
-        WikiError: The wiki cannot be written.
     """
     with WikiHistory(settings.layout) as history:
         for page in pages(settings.layout, names):

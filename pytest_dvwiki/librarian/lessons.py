@@ -235,7 +235,6 @@ def learn(
 
     Raises:
         ModelError: No backend answered; nothing is written.
-        WikiError: The wiki cannot be written.
     """
     present = list(_known(layout))
     known = {place: each for place, each in present if each.is_active}
@@ -316,9 +315,6 @@ def _write(layout: Layout, page: str, wanted: Sequence[Lesson]) -> str | None:
 
     Returns:
         Why the page was left unchanged; None if it was written.
-
-    Raises:
-        WikiError: The wiki cannot be written.
     """
 
     def decide(data: bytes | None) -> bytes | None:

@@ -106,7 +106,6 @@ def check(settings: LibrarianSettings, model: Model) -> Iterator[ComparedPage]:
 
     Raises:
         ModelError: No backend answered; the results of earlier comparisons are kept.
-        WikiError: The review queue cannot be written.
     """
     queue = ReviewQueue(settings.layout)
     for work in _due(settings):

@@ -39,7 +39,7 @@ _LEFT_OVER = re.compile(r"\..*\.[0-9a-f]{8}\.tmp")
 
 
 class WikiError(OSError):
-    """Raised if the archive cannot be written; the message is one line with the file and a remedy."""
+    """Raised by all functions that write to a wiki, if they cannot; the message is one line with file and remedy."""
 
 
 @contextlib.contextmanager

@@ -118,9 +118,6 @@ def llms(layout: Layout, file: Path, base: str = "") -> int:
 
     Returns:
         The number of pages.
-
-    Raises:
-        WikiError: The file cannot be written.
     """
     start = base.rstrip("/") or quote(os.path.relpath(layout.wiki, file.parent).replace(os.sep, "/"))
     parts: list[str] = []

@@ -154,7 +154,6 @@ class SpecGenerator:
 
         Raises:
             ModelError: No model answered. Results of earlier rounds are kept.
-            WikiError: The files of a round cannot be written.
         """
         disk.replace(work.kept.folder / "config.yaml", prompts.configuration(work.outline).encode())
         if not self._debug:

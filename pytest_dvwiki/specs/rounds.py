@@ -53,11 +53,7 @@ class RoundFiles(Struct, frozen=True):
         return result.strip() if is_edited or is_same else None
 
     def keep(self, round_: Round, *, system: str, prompt: str, response: str, result: str) -> None:
-        """Write the files of a round. The result is written last, so that an interrupted round has none.
-
-        Raises:
-            WikiError: The files cannot be written.
-        """
+        """Write the files of a round. The result is written last, so that an interrupted round has none."""
         self._path(round_, round_.name).unlink(missing_ok=True)
         for kind, text in (
             ("system_prompt", system),

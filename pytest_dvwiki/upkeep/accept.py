@@ -64,7 +64,6 @@ def accept(layout: Layout, proposal_id: str, *, by: str, note: str = "") -> str:
 
     Raises:
         UserError: The proposal cannot be read or applied, or is already decided. Nothing was changed.
-        WikiError: The wiki cannot be written.
     """
     queue = ReviewQueue(layout)
     proposal = queue.get(proposal_id)
@@ -80,7 +79,6 @@ def reject(layout: Layout, proposal_id: str, *, by: str, note: str = "") -> Prop
 
     Raises:
         ReviewError: The proposal cannot be read, or is already decided. Nothing was changed.
-        WikiError: The wiki cannot be written.
     """
     queue = ReviewQueue(layout)
     rejected = queue.decide(proposal_id, "rejected", by=by, note=note)
@@ -94,7 +92,6 @@ def confirm(layout: Layout, name: str, *, by: str) -> str:
 
     Raises:
         ReviewError: No such bug or text awaits review, or the page cannot be edited.
-        WikiError: The wiki cannot be written.
     """
     with WikiHistory(layout) as history:
         found = [page for page in unjudged(history.page_cache) if name in {page.name, page.path}]

@@ -45,9 +45,6 @@ def compact(layout: Layout, *, older_than_days: int = DAYS, today: date | None =
         layout: Where the wiki is.
         older_than_days: A month is rolled up if its last day was more than this many days ago.
         today: The current day, by default today in UTC.
-
-    Raises:
-        WikiError: A file could not be written, or the lock could not be taken.
     """
     limit = (today or runs.today()) - timedelta(days=older_than_days)
     result = Compacted(months={}, left=[])

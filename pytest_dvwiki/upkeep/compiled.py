@@ -28,7 +28,6 @@ def accept(layout: Layout, proposal: Proposal, by: str) -> str:
 
     Raises:
         ReviewError: The target was removed or changed after the proposal was made.
-        WikiError: The wiki cannot be written.
     """
     address, _, lesson_id = proposal.target.partition("#")
     path = f"{address}.md"
@@ -65,11 +64,7 @@ def _close_others(layout: Layout, accepted: Proposal, present: set[str], by: str
 
 
 def reject(layout: Layout, proposal: Proposal, by: str) -> None:
-    """Mark the lesson of a rejected proposal as superseded. If the target is a page, do nothing.
-
-    Raises:
-        WikiError: The wiki cannot be written.
-    """
+    """Mark the lesson of a rejected proposal as superseded. If the target is a page, do nothing."""
     address, _, lesson_id = proposal.target.partition("#")
 
     def decide(data: bytes | None) -> bytes | None:

@@ -33,7 +33,6 @@ def accept(layout: Layout, proposal: Proposal, _: str) -> str:
     Raises:
         ReviewError: The draft is not a valid check, the check was changed after the proposal, or both the draft's file
             and the proposal were edited.
-        WikiError: The check cannot be written.
     """
     check = layout.root / proposal.target
     draft = check.with_name(check.name.removesuffix(SUFFIX) + DRAFT)

@@ -68,9 +68,6 @@ def mark(layout: Layout) -> list[str]:
 
     Returns:
         The changed pages, relative to the wiki.
-
-    Raises:
-        WikiError: A page could not be written, or the lock could not be taken.
     """
     with PageCache(layout.wiki, layout.wiki / ".cache" / "pages.sqlite") as page_cache:
         page_cache.refresh()

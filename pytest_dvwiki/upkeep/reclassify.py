@@ -22,7 +22,6 @@ def reclassify_all(settings: Settings) -> Reclassified:
 
     Raises:
         PatternError: A pattern of the project is invalid; continuing without it could leave causes unclassified.
-        WikiError: The verdicts could not be written, or the lock could not be taken.
     """
     registry = load_registry(sorted(settings.layout.patterns.glob("*.yaml")))
     classifier = Classifier(registry)

@@ -94,7 +94,6 @@ class ReviewQueue:
 
         Raises:
             ReviewError: There is no text or no target, or the file of the earlier proposal cannot be read.
-            WikiError: The file cannot be written.
         """
         text = redact(text).strip()
         if not text or not target.strip():
@@ -149,7 +148,6 @@ class ReviewQueue:
 
         Raises:
             ReviewError: The proposal cannot be read, is decided already, or would have no text.
-            WikiError: The file cannot be written.
         """
         text = redact(text).strip()
         if not text:
@@ -161,7 +159,6 @@ class ReviewQueue:
 
         Raises:
             ReviewError: The proposal cannot be read, or is decided already.
-            WikiError: The file cannot be written.
         """
         words = " ".join(redact(note).split())
         return self._change(proposal_id, decision=decision, decided_by=by, decided_on=now(), note=words)

@@ -70,9 +70,6 @@ def init(layout: Layout) -> list[str]:
 
     Returns:
         The created files, relative to the folder that contains the wiki.
-
-    Raises:
-        WikiError: The wiki cannot be written.
     """
     with writing(layout, scaffolded=False) as writer:
         made = scaffold(layout)
@@ -140,9 +137,6 @@ def write_record_alone(layout: Layout, record: RunRecord, *, lists: Iterable[Ite
     """Write the record of a run and its lists of tests, but no pages; a later `build` makes them.
 
     No lock is needed, because every file is new: shards that share a folder do not wait for each other.
-
-    Raises:
-        WikiError: A file could not be written.
     """
     keep_out_of_git(layout)
     for listed in lists:
@@ -168,9 +162,6 @@ def build(
         restore: Restore deleted pages.
         reclassified: The result of a preceding reclassification; missing pages of its new subtypes are created.
         progress: Called from time to time with the name of a step and its count so far.
-
-    Raises:
-        WikiError: A file could not be written, or the lock could not be taken.
     """
     began = time.monotonic()
     subtypes = reclassified.subtypes if reclassified else frozenset()
@@ -206,9 +197,6 @@ def change_page(
 
     Returns:
         Why the page could not be changed; None if there was no problem.
-
-    Raises:
-        WikiError: The page, the index or the log could not be written, or the lock could not be taken.
     """
     with writing(layout) as writer:
         present = writer.files.present(path)
@@ -237,7 +225,6 @@ def merge(layout: Layout, kept: str, other: str, reason: str | None = None) -> B
 
     Raises:
         MergeError: The pages cannot be merged; nothing was written.
-        WikiError: A page could not be written, or the lock could not be taken.
     """
     began = time.monotonic()
     with writing(layout, scaffolded=False) as writer:
@@ -263,7 +250,6 @@ def undo_merge(layout: Layout, kept: str, other: str, reason: str | None = None)
 
     Raises:
         MergeError: The two fingerprints are the same, or a page cannot be edited.
-        WikiError: A file could not be written, or the lock could not be taken.
     """
     began = time.monotonic()
     if kept == other:
@@ -293,9 +279,6 @@ def mark_drift(layout: Layout, problems: Mapping[str, str | None]) -> list[str]:
 
     Returns:
         The changed files, relative to the wiki.
-
-    Raises:
-        WikiError: A page could not be written, or the lock could not be taken.
     """
 
     def mark(writer: WikiWriter) -> None:
@@ -316,9 +299,6 @@ def leave_out(layout: Layout, days: int) -> list[str]:
 
     Returns:
         The changed files, relative to the wiki.
-
-    Raises:
-        WikiError: A page could not be written, or the lock could not be taken.
     """
     done = f"left the index, stale for {days} days"
     return _marked(layout, lambda writer: writer.views.leave_out(days), done)
@@ -344,9 +324,6 @@ def add_line(layout: Layout, path: str, title: str, make: Callable[[str], str | 
         path: The file, relative to the wiki; created if missing.
         title: The title of a new file.
         make: Returns the line, or None for no change, given the current text of the file.
-
-    Raises:
-        WikiError: The file could not be written, or the lock could not be taken.
     """
     with locked(layout.wiki, layout.lock_timeout):
         file = log_file(layout, path)

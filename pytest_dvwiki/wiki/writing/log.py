@@ -27,9 +27,6 @@ def add_to_log(layout: Layout, operation: str, text: str, task: str = "-", *, da
         text: Description of the operation and its outcome.
         task: Task id of the run; `-` if there is none.
         date: Day of the event, `YYYY-MM-DD…`; today if None or empty.
-
-    Raises:
-        WikiError: The log could not be written.
     """
     append_line(log_file(layout), f"## [{date[:10] if date else today()}] {operation} | {task} | {text}")
 

@@ -69,9 +69,6 @@ def reclassify(
         tool: Name and version of this program.
         registry: Hash of the current patterns.
         fingerprint_version: The current fingerprint version.
-
-    Raises:
-        WikiError: The file could not be written, or the lock could not be taken.
     """
     with (
         locked(layout.wiki, layout.lock_timeout),

@@ -107,9 +107,6 @@ def scaffold(layout: Layout) -> list[str]:
 
     Returns:
         The created files, relative to the folder that contains the wiki.
-
-    Raises:
-        WikiError: A file or folder cannot be written.
     """
     files = {
         layout.wiki / "WIKI.md": _WIKI_MD,
@@ -124,11 +121,7 @@ def scaffold(layout: Layout) -> list[str]:
 
 
 def keep_out_of_git(layout: Layout) -> list[str]:
-    """Create the `.gitignore` files for caches, locks and journals; return the created files, as `scaffold` does.
-
-    Raises:
-        WikiError: A file cannot be written.
-    """
+    """Create the `.gitignore` files for caches, locks and journals; return the created files, as `scaffold` does."""
     return _created(layout, {layout.wiki / ".gitignore": _GITIGNORE, layout.journals / ".gitignore": "*\n"})
 
 
