@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import itertools
-from typing import TYPE_CHECKING, Self
+from contextlib import AbstractContextManager
+from typing import TYPE_CHECKING
 
 from pytest_dvwiki import runs
 from pytest_dvwiki.agent.budget import MANY
@@ -32,7 +33,7 @@ _AS_WRITTEN = frozenset({"specs", "topics"})
 OPEN = frozenset({"open", "confirmed", REGRESSED})
 
 
-class Knowledge:
+class Knowledge(AbstractContextManager["Knowledge"]):
     """The pages of one wiki, for reading.
 
     Args:
@@ -60,9 +61,6 @@ class Knowledge:
         self._index = index
         self.passed_over: dict[str, str] = {}
         """Maps the path of each page that could not be read to the reason."""
-
-    def __enter__(self) -> Self:
-        return self
 
     def __exit__(self, *_: object) -> None:
         if self._is_own:

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import itertools
 from collections import Counter
+from contextlib import AbstractContextManager
 from datetime import date, timedelta
 from functools import cached_property
-from typing import TYPE_CHECKING, Literal, Self
+from typing import TYPE_CHECKING, Literal
 
 from msgspec import Struct
 
@@ -147,16 +148,13 @@ class Attention(Struct, frozen=True, kw_only=True):
         return ", ".join(f"{counts[word]} {word.lower()}" for word in words if counts[word])
 
 
-class ProjectData:
+class ProjectData(AbstractContextManager["ProjectData"]):
     """The records, pages and waivers of a project, and its owners and authors."""
 
     def __init__(self, layout: Layout) -> None:
         self.layout = layout
         self.history = WikiHistory(layout)
         self.waivers = load_waivers(layout.waivers)
-
-    def __enter__(self) -> Self:
-        return self
 
     def __exit__(self, *_: object) -> None:
         self.history.close()

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
+from contextlib import AbstractContextManager
 from functools import cached_property
-from typing import TYPE_CHECKING, Self, cast
+from typing import TYPE_CHECKING, cast
 
 from pytest_dvwiki.causes.cause import Cause
 from pytest_dvwiki.model import StandingFix
@@ -50,7 +51,7 @@ if TYPE_CHECKING:
 _BUGS = frozenset({"RTL_BUG", "TB_BUG"})
 
 
-class WikiHistory:
+class WikiHistory(AbstractContextManager["WikiHistory"]):
     """The `causes.history.History` of one wiki; empty if there is no wiki.
 
     This class is long because triage needs the whole protocol, and pages, records and answers share the same caches.
@@ -87,9 +88,6 @@ class WikiHistory:
         self._decided: dict[str, dict[str, OriginType]] = {}
         """For each pattern, maps bug pages to the origins that people set; cleared when records or pages change."""
         self._versions: tuple[int, ...] = ()
-
-    def __enter__(self) -> Self:
-        return self
 
     def __exit__(self, *_: object) -> None:
         self.close()

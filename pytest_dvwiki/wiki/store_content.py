@@ -111,12 +111,12 @@ def ended(text: str) -> str:
     return text if text.endswith("\n") else f"{text}\n"
 
 
-def decoded(data: bytes) -> str | None:
-    """Decode a page; None if it is not UTF-8."""
+def decoded(data: bytes, place: Address) -> str | Written:
+    """Decode a page, or return a refusal if it is not UTF-8."""
     try:
         return data.decode()
     except UnicodeDecodeError:
-        return None
+        return denied(place, "the page is not UTF-8; a person has to correct it")
 
 
 def denied(address: Address | str, reason: str) -> Written:

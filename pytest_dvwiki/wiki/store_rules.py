@@ -56,6 +56,7 @@ if TYPE_CHECKING:
     from pytest_dvwiki.wiki.page_summary import PageSummary
     from pytest_dvwiki.wiki.review import Kind
 
+_NO_PAGE = "there is no such page; `list` shows all pages"
 _LONGEST_LINE = 4000
 """Maximum number of characters of a line that is added to a section such as `log`."""
 _MOST_LISTED = 50
@@ -388,27 +389,21 @@ class CheckedStore(abc.ABC):
         """Read a page, and write what `decide` returns for its text; no other process writes in the meantime."""
         refusal: list[Written] = []
 
+        def outcome(data: bytes | None) -> str | Written:
+            if data is None:
+                return decide(None) if may_create else denied(place, _NO_PAGE)
+            text = decoded(data, place)
+            if isinstance(text, Written) or not may_create:
+                return text if isinstance(text, Written) else decide(text)
+            reason = "a page with this name already exists; read it, and commit a change to it"
+            return Written(status="conflict", address=str(place), version=version_of(text), content=text, reason=reason)
+
         def replace(data: bytes | None) -> bytes | None:
-            if data is None and not may_create:
-                refusal.append(denied(place, "there is no such page; `list` shows all pages"))
+            found = outcome(data)
+            if isinstance(found, Written):
+                refusal.append(found)
                 return None
-            text = None if data is None else decoded(data)
-            if data is not None and text is None:
-                refusal.append(denied(place, "the page is not UTF-8; a person has to correct it"))
-                return None
-            if text is not None and may_create:
-                reason = "a page with this name already exists; read it, and commit a change to it"
-                refusal.append(
-                    Written(
-                        status="conflict", address=str(place), version=version_of(text), content=text, reason=reason
-                    )
-                )
-                return None
-            decided = decide(text)
-            if isinstance(decided, Written):
-                refusal.append(decided)
-                return None
-            return decided.encode()
+            return found.encode()
 
         reason = self._replace(place.path, replace, f"{place} by {self.role}")
         if refusal:
@@ -473,14 +468,13 @@ class CheckedStore(abc.ABC):
     def _text(self, place: Address) -> str | Written:
         """Return the current text of an address's file, or a refusal."""
         try:
-            text = decoded(self._read(place.path))
+            return decoded(self._read(place.path), place)
         except outside.OutsideError:
             return denied(place, outside.REASON)
         except (FileNotFoundError, IsADirectoryError):
-            return denied(place, "there is no such page; `list` shows all pages")
+            return denied(place, _NO_PAGE)
         except OSError as error:
             return denied(place, f"it cannot be read: {error.strerror}")
-        return denied(place, "the page is not UTF-8; a person has to correct it") if text is None else text
 
 
 def _folded(path: str, found: Sequence[PageSummary]) -> PageEntry:
