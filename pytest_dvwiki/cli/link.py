@@ -42,24 +42,18 @@ def run(args: argparse.Namespace) -> int:
         page = page_named(history.page_cache, args.page)
     if page.category != "bugs":
         raise UsageError(f"{page.path} is not a bug page; only bug pages take the URL of a ticket")
-    refused: list[str] = []
 
-    def linked(data: bytes | None) -> bytes | None:
+    def linked(data: bytes | None) -> bytes | pages.Refused:
         # The page may have changed since it was looked up.
         metadata = pages.read(data or b"").metadata
         known = metadata.get("link")
         urls = [*(known if isinstance(known, list) else [known] if known else [])]
         value = urls if url in urls else [*urls, url]
-        edited = bug.with_keys(data or b"", {"link": value if len(value) > 1 else value[0]})
-        if isinstance(edited, pages.Refused):
-            refused.append(edited.reason)
-            return None
-        return edited
+        return bug.with_keys(data or b"", {"link": value if len(value) > 1 else value[0]})
 
-    entry = f"{page.path}: link to {url}"
-    problem = change_page(layout, page.path, linked, log_text=entry)
-    if problem or refused:
-        print(f"{shown(layout.wiki / page.path)} was left alone: {problem or refused[0]}")
+    problem = change_page(layout, page.path, linked, log_text=f"{page.path}: link to {url}")
+    if problem:
+        print(f"{shown(layout.wiki / page.path)} was left alone: {problem}")
         return 1
     print(f"{shown(layout.wiki / page.path)} now links to {url}")
     return 0

@@ -24,7 +24,6 @@ from pytest_dvwiki.wiki.schema import NAME, schema_text, with_section
 from pytest_dvwiki.wiki.store import WikiStore
 from pytest_dvwiki.wiki.store_protocol import Fetched
 from pytest_dvwiki.wiki.text.names import file_name
-from pytest_dvwiki.wiki.text.pages import Refused
 from pytest_dvwiki.wiki.unaccepted import ACCEPT
 from pytest_dvwiki.wiki.writing import build
 from pytest_dvwiki.wiki.writing.scaffold import LOG_TITLE
@@ -106,18 +105,11 @@ def confirm(layout: Layout, name: str, *, by: str) -> str:
             " `dvwiki review` lists those that do"
         )
     path, keys = found[0].path, {"status": "confirmed", "confirmed_by": by, "confirmed_on": today().isoformat()}
-    refused: list[str] = []
-
-    def confirmed(data: bytes | None) -> bytes | None:
-        edited = bug.with_keys(data or b"", keys)
-        if isinstance(edited, Refused):
-            refused.append(edited.reason)
-            return None
-        return edited
-
-    problem = build.change_page(layout, path, confirmed, log_text=f"{path}: confirmed by {by}")
-    if problem or refused:
-        raise ReviewError(f"{path} cannot be edited: {problem or refused[0]}")
+    problem = build.change_page(
+        layout, path, lambda data: bug.with_keys(data or b"", keys), log_text=f"{path}: confirmed by {by}"
+    )
+    if problem:
+        raise ReviewError(f"{path} cannot be edited: {problem}")
     return f"{path} is confirmed"
 
 

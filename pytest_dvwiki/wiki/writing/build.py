@@ -19,6 +19,7 @@ from pytest_dvwiki.version import TOOL
 from pytest_dvwiki.wiki import outside
 from pytest_dvwiki.wiki.lock import locked
 from pytest_dvwiki.wiki.supersession import MergeError
+from pytest_dvwiki.wiki.text.pages import Refused
 from pytest_dvwiki.wiki.writing import joining
 from pytest_dvwiki.wiki.writing.log import add_to_log, ingested, log_file
 from pytest_dvwiki.wiki.writing.rebuild import rebuild, sweep
@@ -183,7 +184,7 @@ def build(
 def change_page(
     layout: Layout,
     path: str,
-    decide: Callable[[bytes | None], bytes | None],
+    decide: Callable[[bytes | None], bytes | Refused | None],
     *,
     log_text: str,
 ) -> str | None:
@@ -192,7 +193,7 @@ def change_page(
     Args:
         layout: Where the wiki is.
         path: The page, relative to the wiki.
-        decide: Returns the new bytes, or None for no change, given the current bytes (None if there is no page).
+        decide: Returns the new bytes, None for no change, or a refusal, given the current bytes (None without a page).
         log_text: The text for the log.
 
     Returns:
@@ -201,6 +202,8 @@ def change_page(
     with writing(layout) as writer:
         present = writer.files.present(path)
         data = decide(present)
+        if isinstance(data, Refused):
+            return data.reason
         if data is None or data == present:
             return None
         writer.refresh()
