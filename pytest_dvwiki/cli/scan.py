@@ -257,14 +257,8 @@ def _as_json(scan: _ScannedLogs) -> str:
 
 
 def _named(sighting: Sighting) -> dict[str, Any]:
-    return {
-        "error_class": sighting.error_class,
-        "failure_subtype": sighting.failure_subtype,
-        "fingerprint": sighting.fingerprint,
-        "pattern": sighting.pattern,
-        "primary": sighting.primary,
-        "fix": sighting.fix,
-    }
+    keys = ("error_class", "failure_subtype", "fingerprint", "pattern", "primary", "fix")
+    return {key: getattr(sighting, key) for key in keys}
 
 
 def _as_text(scan: _ScannedLogs, *, verbose: bool) -> str:

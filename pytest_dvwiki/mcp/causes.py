@@ -27,8 +27,9 @@ if TYPE_CHECKING:
     from contextlib import AbstractContextManager
 
     from pytest_dvwiki.causes.cause import Cause
+    from pytest_dvwiki.model import Occurrence
     from pytest_dvwiki.settings import Layout, Settings
-    from pytest_dvwiki.triage.texts.reading import Reading
+    from pytest_dvwiki.triage.texts.reading import Reading, Sighting
     from pytest_dvwiki.wiki.query import WikiHistory
 
     Opened = Callable[[], AbstractContextManager[WikiHistory]]
@@ -86,10 +87,7 @@ class _Known:
                 "word": cause.word if cause is not None else "NEW",
                 "cause": cause.name if cause is not None else each.fingerprint,
                 "label": f"{each.error_class} / {each.failure_subtype}",
-                "error_class": each.error_class,
-                "failure_subtype": each.failure_subtype,
-                "fingerprint": each.fingerprint,
-                "primary": each.primary,
+                **_facts(each),
                 "line": decided.get("line", each.line),
                 "pattern": each.pattern,
                 "fix": each.fix,
@@ -120,10 +118,7 @@ class _Known:
                 "word": word,
                 "cause": cause.name,
                 "label": cause.label,
-                "error_class": newest.error_class,
-                "failure_subtype": newest.failure_subtype,
-                "fingerprint": newest.fingerprint,
-                "primary": newest.primary,
+                **_facts(newest),
                 "pattern": newest.pattern,
                 "origin": {
                     "type": newest.origin.type,
@@ -199,3 +194,7 @@ class _Known:
             },
             PromptBlock(head, tuple(lines)),
         )
+
+
+def _facts(seen: Sighting | Occurrence) -> dict[str, Any]:
+    return {key: getattr(seen, key) for key in ("error_class", "failure_subtype", "fingerprint", "primary")}
