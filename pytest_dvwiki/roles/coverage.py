@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import glob
-import hashlib
 import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from pytest_dvwiki import reading
 from pytest_dvwiki.logtext.user_frames import shown_path
 from pytest_dvwiki.model import SourceRow
 
@@ -70,7 +68,8 @@ class SessionCoverage:
                 f"no coverage report was read: no file matches {' '.join(self._globs)} in {self._root};"
                 " correct the globs of --dvwiki-coverage"
             )
-        from pytest_dvwiki.capture.files.coverage import read_reports  # noqa: PLC0415  # loaded only with reports
+        from pytest_dvwiki.capture.files.artefacts import sha256_of  # noqa: PLC0415  # loaded only with reports
+        from pytest_dvwiki.capture.files.coverage import read_reports  # noqa: PLC0415
 
         coverage = read_reports(reports)
         notes += (f"a coverage report was left out: {problem}" for problem in coverage.problems)
@@ -79,7 +78,7 @@ class SessionCoverage:
         return SessionBins(
             bins=coverage.bins,
             whole=is_complete and not chooses_tests(arguments) and not coverage.problems,
-            reports=tuple(SourceRow(path=shown, sha256=_sha256(path)) for shown, path in reports),
+            reports=tuple(SourceRow(path=shown, sha256=sha256_of(path, since=0) or "") for shown, path in reports),
         )
 
     def _states(self) -> dict[str, tuple[int, int]]:
@@ -100,11 +99,3 @@ class SessionCoverage:
 def chooses_tests(arguments: Sequence[str]) -> bool:
     """Return whether pytest's arguments select only some of the tests."""
     return any(word.startswith(_CHOOSING) or "::" in word for word in arguments)
-
-
-def _sha256(path: Path) -> str:
-    try:
-        with reading.open_regular(path) as stream:
-            return hashlib.file_digest(stream, "sha256").hexdigest()
-    except OSError:
-        return ""
