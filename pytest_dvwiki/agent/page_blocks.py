@@ -37,7 +37,7 @@ from pytest_dvwiki.records.kinds import is_deterministic
 from pytest_dvwiki.wiki import age, outside
 from pytest_dvwiki.wiki.index import percent
 from pytest_dvwiki.wiki.kinds import spec, topic
-from pytest_dvwiki.wiki.kinds.bug import ORIGINS, UNTOUCHED, effective_type, facts, words_of_title
+from pytest_dvwiki.wiki.kinds.bug import ORIGINS, UNTOUCHED, effective_type, facts
 from pytest_dvwiki.wiki.kinds.coverage import counted
 from pytest_dvwiki.wiki.kinds.marks import drifted
 from pytest_dvwiki.wiki.kinds.pattern import UNWRITTEN
@@ -124,7 +124,7 @@ class PageBlocks:
         shown = f"{confidence:.2f}" if isinstance(confidence, int | float) else "n/a"
         status = _named(page.status or "open")
         kind = ORIGINS.get(effective_type(page), ORIGINS["UNKNOWN"])
-        title = quoted(f"{kind}: {plain(words_of_title(page))}", _TITLE_LENGTH)
+        title = quoted(f"{kind}: {plain(page.title)}", _TITLE_LENGTH)
         header = self._tagged(f"**{_words(page.name)}** ({status}, {shown}) — {title}", page)
         resolution = self._resolution(page)
         history = aggregate.cause(self._history.archive, page.fingerprints())

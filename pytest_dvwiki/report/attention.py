@@ -314,7 +314,7 @@ def _failing(cause: Cause, history: CauseHistory, since: str) -> tuple[Word, str
 
 def title_of(cause: Cause, page: PageSummary | None) -> str:
     """Return the title of a cause's page; without a page, the cause's message with variable values removed."""
-    title = plain(bug.words_of_title(page)) if page is not None else ""
+    title = plain(page.title) if page is not None else ""
     return title or in_words(cause.occurrence.primary) or cause.label
 
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pytest_dvwiki.model.archive import ALL_BINS, MANY_BINS
 from pytest_dvwiki.model.sentences import count
-from pytest_dvwiki.wiki.kinds.bug import effective_type, is_pointer, words_of_title
+from pytest_dvwiki.wiki.kinds.bug import effective_type, is_pointer
 from pytest_dvwiki.wiki.page_summary import CATEGORIES
 from pytest_dvwiki.wiki.text.markdown import code, escape, one_line, table, table_row
 
@@ -49,7 +49,7 @@ def _bug(page: PageSummary) -> tuple[str, ...]:
         status,
         shown,
         _text(page, "last_updated"),
-        one_line(words_of_title(page), _TITLE_LENGTH),
+        one_line(page.title, _TITLE_LENGTH),
     )
 
 

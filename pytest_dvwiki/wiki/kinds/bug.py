@@ -78,12 +78,8 @@ _RESOLUTION = (
     "- [ ] {page} is fixed, with commit or ticket (`status: closed`)",
     "- [ ] {page} has a workaround",
 )
-UNTOUCHED = re.compile(
-    "|".join(re.escape(line).replace(re.escape("{page}"), r"[\w.-]+") for line in _RESOLUTION)
-    + r"|- \[ \] (?:Cause confirmed by a person \(`status: confirmed`\)"
-    r"|Fixed, with the commit or ticket \(`status: closed`\)|Workaround until then)"
-)
-"""Matches an unedited check box under Resolution, in the current or the earlier layout."""
+UNTOUCHED = re.compile("|".join(re.escape(line).replace(re.escape("{page}"), r"[\w.-]+") for line in _RESOLUTION))
+"""Matches an unedited check box under Resolution."""
 
 
 def has_page(occurrence: Occurrence) -> bool:
@@ -153,14 +149,6 @@ def with_keys(data: bytes, keys: Mapping[str, Any]) -> bytes | pages.Refused:
     metadata = pages.read(data).metadata
     present = {key: metadata[key] for key in PEOPLE if isinstance(metadata.get(key, ...), str | None)}
     return pages.edit(data, present | dict(keys), {})
-
-
-def words_of_title(page: PageSummary) -> str:
-    """Return a page's title without the origin prefix that earlier versions wrote."""
-    title = page.title
-    for origin in ORIGINS.values():
-        title = title.removeprefix(f"{origin}: ")
-    return title
 
 
 def new(name: str, origin: str, occurrence: Occurrence, description: str) -> pages.PageDraft:
