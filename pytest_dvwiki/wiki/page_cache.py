@@ -115,7 +115,9 @@ class PageCache(contextlib.AbstractContextManager["PageCache"]):
     ) -> None:
         remembered = dict(self.db.execute("SELECT path, mtime_ns FROM folders"))
         seen = {path.split("/", 1)[0] for path in remembered}
-        moved = {path.split("/", 1)[0] for path, time in remembered.items() if quick and self._time_of(path) != time}
+        moved = {
+            path.split("/", 1)[0] for path, time in remembered.items() if quick and self.state(path).mtime_ns != time
+        }
         pending = [each for each in CATEGORIES if not quick or each not in seen or each in moved]
         differing = listing.changed_since(before) if listing is not None and before is not None else None
         asked = ("category", pending) if differing is None else ("path", sorted(differing))
@@ -151,13 +153,6 @@ class PageCache(contextlib.AbstractContextManager["PageCache"]):
             self.db.executemany("INSERT OR REPLACE INTO folders VALUES (?, ?)", read.items())
             self.db.executemany("DELETE FROM folders WHERE path = ?", [(path,) for path in left])
 
-    def _time_of(self, folder: str) -> int | None:
-        """Return the modification time of a folder in ns; None if it does not exist."""
-        try:
-            return (self.wiki / folder).stat().st_mtime_ns
-        except OSError:
-            return None
-
     def look_at(self, paths: Iterable[str]) -> bool:
         """Reread the given pages that changed on disk; return whether any of them changed."""
         changed = False
@@ -176,11 +171,11 @@ class PageCache(contextlib.AbstractContextManager["PageCache"]):
         A folder that somebody else changed before is still read again.
         """
         folder = path.rpartition("/")[0]
-        before = self._time_of(folder) if folder.split("/", 1)[0] in CATEGORIES else None
+        before = self.state(folder).mtime_ns if folder.split("/", 1)[0] in CATEGORIES else None
         yield
         if before is not None:
             query = "UPDATE folders SET mtime_ns = ? WHERE path = ? AND mtime_ns = ?"
-            self.db.execute(query, (self._time_of(folder), folder, before))
+            self.db.execute(query, (self.state(folder).mtime_ns, folder, before))
 
     def _remove(self, path: str) -> None:
         self.causes.forget_paths()
