@@ -96,10 +96,12 @@ def _json(findings: Sequence[Finding], deciles: Sequence[Decile], _: Layout) -> 
 
 
 def _github(findings: Sequence[Finding], _: Sequence[Decile], layout: Layout) -> list[str]:
+    from pytest_dvwiki.report.github import escaped  # noqa: PLC0415
+
     return [
-        f"::{'notice' if finding.is_warning else 'warning'} file={_escaped(_file(finding, layout), ':,')}"
+        f"::{'notice' if finding.is_warning else 'warning'} file={escaped(_file(finding, layout), ':,')}"
         f"{f',line={finding.line}' if finding.line else ''}"
-        f",title=dvwiki {finding.kind}::{_escaped(f'{finding.text}; {finding.remedy}')}"
+        f",title=dvwiki {finding.kind}::{escaped(f'{finding.text}; {finding.remedy}')}"
         for finding in findings
     ]
 
@@ -111,13 +113,6 @@ def _place(finding: Finding, layout: Layout) -> str:
 def _file(finding: Finding, layout: Layout) -> str:
     file = Path(os.path.normpath(layout.wiki / finding.page))
     return file.relative_to(layout.root).as_posix() if file.is_relative_to(layout.root) else str(file)
-
-
-def _escaped(text: str, more: str = "") -> str:
-    """Escape a text for a GitHub workflow command."""
-    for character in f"%\r\n{more}":
-        text = text.replace(character, f"%{ord(character):02X}")
-    return text
 
 
 _FORMATS: dict[str, Callable[[Sequence[Finding], Sequence[Decile], Layout], list[str]]] = {

@@ -35,18 +35,17 @@ def workflow_commands(briefs: Sequence[Brief], folder: str) -> Iterator[str]:
         left[level] -= 1
         about = {"title": f"{brief.word} {brief.label}", "file": brief.file and f"{folder}{brief.file}"}
         about["line"] = str(brief.line or "") if brief.file else ""
-        properties = ",".join(f"{name}={_property(value)}" for name, value in about.items() if value)
+        properties = ",".join(f"{name}={escaped(value, ':,')}" for name, value in about.items() if value)
         lines = (brief.primary, tests_of(brief), *brief.statements, brief.command, brief.page)
         message = "\n".join(filter(None, lines))[:_LONGEST]
-        yield f"::{level} {properties}::{_data(message)}"
+        yield f"::{level} {properties}::{escaped(message)}"
 
 
-def _data(text: str) -> str:
-    return text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
-
-
-def _property(text: str) -> str:
-    return _data(text).replace(":", "%3A").replace(",", "%2C")
+def escaped(text: str, more: str = "") -> str:
+    """Escape a text for a workflow command; a value before `::` also needs `more` set to `:,`."""
+    for character in f"%\r\n{more}":
+        text = text.replace(character, f"%{ord(character):02X}")
+    return text
 
 
 def summary(briefs: Sequence[Brief], room: int = SUMMARY_LIMIT) -> str:
