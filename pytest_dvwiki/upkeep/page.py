@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 
 from pytest_dvwiki.wiki import outside
+from pytest_dvwiki.wiki.text import pages
 from pytest_dvwiki.wiki.text.parts import heading_of, unfenced
 
 if TYPE_CHECKING:
@@ -70,7 +71,7 @@ class PageText(Struct, frozen=True, dict=True):
 
     def _outside_fences(self) -> Iterator[PageLine]:
         lines = self.raw.split("\n")
-        start = _end_of_frontmatter(lines)
+        start = self.raw.count("\n") - pages.body(self.raw).count("\n")
         section, in_region = "", False
         for index, text in unfenced(lines[start:]):
             heading = heading_of(text)
@@ -83,9 +84,3 @@ class PageText(Struct, frozen=True, dict=True):
 def without_code(text: str) -> str:
     """Return a line with its code spans blanked out, so that all other characters keep their positions."""
     return _CODE.sub(lambda span: " " * len(span[0]), text)
-
-
-def _end_of_frontmatter(lines: list[str]) -> int:
-    if not lines or lines[0].rstrip() != "---":
-        return 0
-    return next((number + 1 for number, line in enumerate(lines[1:], 1) if line.rstrip() == "---"), 0)
