@@ -17,8 +17,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("address", help=ADDRESS)
     parser.add_argument("--text", help="the text (default: standard input)")
     parser.add_argument(
-        "--commit",
-        help="the commit of the fix that the text proposes; runs that pass with it confirm an agent's note",
+        "--commit", help="the commit of the fix that the text proposes; runs that pass with it confirm an agent's note"
     )
     add_store(parser)
 

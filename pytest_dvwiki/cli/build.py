@@ -55,13 +55,7 @@ def run(args: argparse.Namespace) -> int:
     layout = require_content(settings.layout)
     reclassified = _reclassify(settings) if args.reclassify else None
     progress = _progress if sys.stderr.isatty() else None
-    result = build(
-        layout,
-        check=args.check,
-        restore=args.restore,
-        reclassified=reclassified,
-        progress=progress,
-    )
+    result = build(layout, check=args.check, restore=args.restore, reclassified=reclassified, progress=progress)
     if args.reindex:
         from pytest_dvwiki.wiki.finding.search import WikiSearchIndex  # noqa: PLC0415
 

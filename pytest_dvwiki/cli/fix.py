@@ -30,9 +30,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--commit", metavar="COMMIT", help="the commit of the fix, or a range FIRST..LAST")
     parser.add_argument(
-        "--result",
-        choices=("open", "held", "failed"),
-        help="outcome of the fix; open (default): decided by later runs",
+        "--result", choices=("open", "held", "failed"), help="outcome of the fix; open (default): decided by later runs"
     )
     add_place(parser)
 

@@ -175,9 +175,7 @@ class _Ingest:
         self._waived: list[Sequence[Waived]] = []
         """The waived failures of each run and record."""
         self._services: Services = Services(
-            self._settings,
-            extra_patterns=lambda: further_patterns(self._settings, self._complain),
-            note=self._complain,
+            self._settings, extra_patterns=lambda: further_patterns(self._settings, self._complain), note=self._complain
         )
         self._masks = Masks(further_masks(self._complain), self._complain)
         self._vcs = _vcs(self._settings, args.commit)

@@ -78,9 +78,7 @@ class LibrarianSettings:
         help="Minimum number of days between two compiles of a topic, unless the topic is given on the command line.",
     )
     transcript_limit: int = option(
-        "int",
-        default=40_000,
-        help="Maximum number of characters read from the end of a transcript.",
+        "int", default=40_000, help="Maximum number of characters read from the end of a transcript."
     )
     minimum_age: int = option(
         "int", default=30, help="Minimum age in days of the pages that `dvwiki drift --semantic` looks at."

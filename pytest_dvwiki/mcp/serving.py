@@ -53,9 +53,7 @@ def http_app(server: Server[Any], port: int, token: str) -> ASGIApp:
     """Return an application that checks Host, Origin and token, in that order, before it answers a request."""
     hosts = [f"{name}:{port}" for name in (HOST, "localhost")]
     security = TransportSecuritySettings(
-        enable_dns_rebinding_protection=True,
-        allowed_hosts=hosts,
-        allowed_origins=[f"http://{host}" for host in hosts],
+        enable_dns_rebinding_protection=True, allowed_hosts=hosts, allowed_origins=[f"http://{host}" for host in hosts]
     )
     app = server.streamable_http_app(streamable_http_path=PATH, json_response=True, transport_security=security)
     return _CheckedApplication(app, security, token)

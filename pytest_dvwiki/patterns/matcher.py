@@ -60,16 +60,7 @@ class Hit(msgspec.Struct, frozen=True):
 class Rule:
     """A pattern with its expressions, which are compiled at first use."""
 
-    __slots__ = (
-        "_compiled",
-        "_match",
-        "_of_hdl",
-        "_together",
-        "_unless",
-        "_user_written",
-        "_worded",
-        "pattern",
-    )
+    __slots__ = ("_compiled", "_match", "_of_hdl", "_together", "_unless", "_user_written", "_worded", "pattern")
 
     def __init__(self, entry: RegistryEntry) -> None:
         self.pattern = entry.pattern
@@ -255,11 +246,7 @@ class Matcher:
                     self._dull.note(group[of_message[0]])
 
     def _candidates(
-        self,
-        block: bytes,
-        counts: KindCounts,
-        span: tuple[int, int],
-        watch: Callable[[int, str], None] | None,
+        self, block: bytes, counts: KindCounts, span: tuple[int, int], watch: Callable[[int, str], None] | None
     ) -> Iterator[tuple[int, str]]:
         """Yield offset and kind of each line with a literal, ascending, without skipped kinds."""
         first, after = span

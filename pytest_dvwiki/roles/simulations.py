@@ -58,12 +58,7 @@ def is_native_runner(item: pytest.Item) -> bool:
 
 
 def evidence_of(
-    observed: Observed,
-    report: pytest.TestReport,
-    *,
-    root: Path,
-    interest: Interest,
-    builds: Builds,
+    observed: Observed, report: pytest.TestReport, *, root: Path, interest: Interest, builds: Builds
 ) -> Evidence | None:
     """Return the evidence from a test's simulations; None if the test ran no HDL tool."""
     children = observed.children.children
@@ -179,8 +174,7 @@ def _without_progress(outcome: SimulationOutcome) -> SimulationOutcome:
         outcome,
         failures=tuple(
             replace(
-                failure,
-                excerpts=tuple(replace(each, lines=without_progress(each.lines)) for each in failure.excerpts),
+                failure, excerpts=tuple(replace(each, lines=without_progress(each.lines)) for each in failure.excerpts)
             )
             for failure in outcome.failures
         ),

@@ -26,7 +26,7 @@ _TOKEN = re.compile(r"\\\S+|[A-Za-z_][\w$]*|'?\d[\w.']*|::|[^\s\w]")
 _NAME = re.compile(r"\\\S|[A-Za-z_]")
 _DEFINED = re.compile(r"^[ \t]*`define[ \t]+([A-Za-z_]\w*)", re.MULTILINE)
 _BEFORE_A_USE = frozenset(".`@=+-*/%&|^~!<>?") | {
-    *("assign", "disable", "else", "extends", "iff", "import", "inside", "negedge", "posedge", "return", "wait"),
+    *("assign", "disable", "else", "extends", "iff", "import", "inside", "negedge", "posedge", "return", "wait")
 }
 """Tokens that can precede a reference to a name, but never its declaration."""
 _REFERENCES = frozenset(

@@ -12,16 +12,7 @@ from msgspec import Struct, field
 
 from pytest_dvwiki.records.archive import Archive
 from pytest_dvwiki.records.flaky import flaky_tests
-from pytest_dvwiki.upkeep import (
-    calibration,
-    claims,
-    contents,
-    drift,
-    git_history,
-    links,
-    staleness,
-    structure,
-)
+from pytest_dvwiki.upkeep import calibration, claims, contents, drift, git_history, links, staleness, structure
 from pytest_dvwiki.upkeep.configuration import check_configuration
 from pytest_dvwiki.upkeep.findings import Finding, without_explained
 from pytest_dvwiki.upkeep.page import PageText

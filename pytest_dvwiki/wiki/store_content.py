@@ -100,8 +100,7 @@ def _refuse_owned_changes(before: str, after: str, place: Address, *, may_remove
     changed = [name for name, text in were.items() if are.get(name, text if may_remove else None) != text]
     if changed:
         return denied(
-            place,
-            f"dvwiki overwrites the text between the marks of {', '.join(changed)}; write above or below them",
+            place, f"dvwiki overwrites the text between the marks of {', '.join(changed)}; write above or below them"
         )
     return None
 

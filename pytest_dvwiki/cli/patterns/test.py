@@ -25,10 +25,7 @@ PASSES = "passes"
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the action's arguments."""
     parser.add_argument(
-        "files",
-        nargs="*",
-        metavar="FILE",
-        help="pattern files or folders, checked as if they were in .agent/patterns",
+        "files", nargs="*", metavar="FILE", help="pattern files or folders, checked as if they were in .agent/patterns"
     )
     add_sources(parser)
 

@@ -182,11 +182,7 @@ def build(
 
 
 def change_page(
-    layout: Layout,
-    path: str,
-    decide: Callable[[bytes | None], bytes | Refused | None],
-    *,
-    log_text: str,
+    layout: Layout, path: str, decide: Callable[[bytes | None], bytes | Refused | None], *, log_text: str
 ) -> str | None:
     """Change or create a page, then update the indexes and the log.
 

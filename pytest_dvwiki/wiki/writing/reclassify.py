@@ -51,14 +51,7 @@ class Reclassified(Struct, frozen=True, kw_only=True):
         return f"{causes} reclassified" + (f" by {verdicts.FOLDER}/{self.file.name}" if self.file else "")
 
 
-def reclassify(
-    layout: Layout,
-    judge: Judge,
-    *,
-    tool: str,
-    registry: str,
-    fingerprint_version: int,
-) -> Reclassified:
+def reclassify(layout: Layout, judge: Judge, *, tool: str, registry: str, fingerprint_version: int) -> Reclassified:
     """Judge again all causes with verdicts of another registry or fingerprint version; write the changed verdicts.
 
     The next `build` updates the pages.
