@@ -153,7 +153,7 @@ class EvidenceReader:
         for text in self._streams(report, running):
             errors += error_lines(text, self._context.interest)
         if errors.count and self._context.settings.strict_logs:
-            return strict.refuse_lines(report, errors)
+            return strict.refuse_lines(report, errors, reports.NO_EVIDENCE)
         return reports.Evidence(noise_errors=errors.count)
 
     @staticmethod

@@ -103,7 +103,7 @@ class SimulatorRole:
         elif strict.applies_to(report) and (errors := self._errors()).count:
             evidence = reports.Evidence(noise_errors=errors.count)
             if self._context.settings.strict_logs:
-                evidence = strict.refuse_lines(report, errors)
+                evidence = strict.refuse_lines(report, errors, reports.NO_EVIDENCE)
             reports.attach(report, reports.masked(evidence, self._context.masks))
 
     def _errors(self) -> ErrorLines:

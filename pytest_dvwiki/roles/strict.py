@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from msgspec.structs import replace
+
 from pytest_dvwiki.model import Excerpt
-from pytest_dvwiki.roles.reports import Evidence
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
 
     from pytest_dvwiki.capture.simulations.noise import ErrorLines
     from pytest_dvwiki.model import Failure
+    from pytest_dvwiki.roles.reports import Evidence
 
 _SECTION = "dvwiki strict logs"
 _ADVICE = """\
@@ -37,13 +39,18 @@ def refuse(report: pytest.TestReport, failures: Sequence[Failure]) -> None:
     _fail(report, "\n".join([*explanations, "", _ADVICE]))
 
 
-def refuse_lines(report: pytest.TestReport, errors: ErrorLines) -> Evidence:
-    """Change a passed report to failed because of error lines in the test's output, and return these lines."""
+def refuse_lines(report: pytest.TestReport, errors: ErrorLines, evidence: Evidence) -> Evidence:
+    """Change a passed report to failed because of error lines in the test's output.
+
+    Returns:
+        The evidence, including these lines.
+    """
     number, _ = errors.lines[0]
     more = f", and {errors.count - 1} more" if errors.count > 1 else ""
     sentence = f"The test passed, but its log has an error at line {number} of its output{more}: {errors.text}"
     _fail(report, f"{sentence}\n\n{_ADVICE}")
-    return Evidence(refused=errors.text, excerpts=(Excerpt(source="log", lines=errors.lines),))
+    excerpt = Excerpt(source="log", lines=errors.lines)
+    return replace(evidence, refused=errors.text, excerpts=(*evidence.excerpts, excerpt))
 
 
 def _explanation(failure: Failure, nodeid: str) -> str:
