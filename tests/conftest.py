@@ -14,9 +14,9 @@ if TYPE_CHECKING:
     from xdist.remote import Producer
 
 # The same code always gets the same examples, without a time limit, so that neither chance nor the load of the machine
-# decides whether a test passes. `make fuzz` looks for other examples.
+# decides whether a test passes. `make fuzz` looks for other and more examples.
 _PATIENT = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
-settings.register_profile("same", _PATIENT, derandomize=True)
+settings.register_profile("same", _PATIENT, derandomize=True, max_examples=40)
 settings.register_profile("other", _PATIENT, derandomize=False)
 settings.load_profile("same")
 

@@ -180,10 +180,10 @@ def shortened(text: str) -> str:
     pair = next(((one, two) for one, two in pairwise(found) if differ or _are_compared(one, two, text)), None)
     if pair is None or pair[0][0][0] != pair[1][0][0]:
         return text
+    if any("..." in each[0] or "…" in each[0] for each in found):
+        return text  # neither the index nor the lengths are known
     one, two = (_items(each[0]) for each in pair)
     at = next((n for n, (a, b) in enumerate(zip(one, two, strict=False)) if a != b), min(len(one), len(two)))
-    if any("..." in item or "…" in item for item in (*one[: at + 1], *two[: at + 1])):
-        return text
     if at < min(len(one), len(two)):
         what = f", first difference at index {at}: {one[at]} and {two[at]}"
     elif len(one) != len(two):

@@ -47,7 +47,7 @@ _PIECE = st.one_of(
 )
 TEXTS = st.lists(_PIECE, max_size=30).map(b"".join)
 UNITS = st.lists(st.one_of(st.sampled_from(_PIECES), st.sampled_from(_LITERALS)), min_size=1, max_size=3).map(b"".join)
-MANY = settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+MANY = settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 
 
 @pytest.mark.parametrize("target", ["decode", "strip", "scan", "identity", "results", "runner", "dear"])

@@ -101,6 +101,7 @@ def test_the_native_plugin_tells_it_too(project: Project) -> None:
 
 
 @needs_make
+@pytest.mark.further_mode
 def test_an_ingested_log_of_make_tells_it_and_results_alone_do_not(project: Project) -> None:
     def made(**variables: str) -> dict[str, Any]:
         project.call(["sh", "-c", "make > make.log 2>&1"], environment("icarus", variables))

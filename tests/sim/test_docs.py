@@ -11,8 +11,13 @@ from .pages import FLOWS, TUTORIAL, Page, is_shown, refresh, run, shorten
 if TYPE_CHECKING:
     from pathlib import Path
 
+SLOW = ("cocotb-runner", "makefile")
+"""Pages of flows that the table of outcomes tests in `make test`, too."""
 PAGES = [
-    *(pytest.param(path, id=path.stem) for path in sorted(FLOWS.glob("*.md"))),
+    *(
+        pytest.param(path, id=path.stem, marks=[pytest.mark.further_mode] if path.stem in SLOW else [])
+        for path in sorted(FLOWS.glob("*.md"))
+    ),
     pytest.param(TUTORIAL, id="tutorial", marks=pytest.mark.further_mode),
 ]
 

@@ -128,6 +128,7 @@ def test_a_make_that_a_limit_ends_is_one_cause_and_its_followers(project: Projec
     assert [test.nodeid.rpartition("::")[2] for test in cause.tests] == ["in_flight", "not_started"]
 
 
+@pytest.mark.further_mode
 def test_live_capture_ingest_and_the_logs_alone_tell_the_same_causes(project: Project) -> None:
     project.run("test_make.py", env={"LOG_FILES": "1"})
     live = project.archive.record
@@ -154,6 +155,7 @@ def test_what_a_run_archived_live_counts_once(project: Project) -> None:
     assert contents(project) == before
 
 
+@pytest.mark.further_mode
 def test_a_second_ingest_changes_nothing_and_says_so(project: Project) -> None:
     make(project, "checks_bench")
     ingest(project, ".")

@@ -30,7 +30,8 @@ SEEDS = {
     "native": (*NATIVE, "test_native_more.py::test_seeds"),
 }
 AT = re.compile(r"^[\d.]+ns ")
-FLOWS = pytest.mark.parametrize("flow", [pytest.param("runner", marks=pytest.mark.further_mode), "native"])
+FURTHER = pytest.mark.further_mode
+FLOWS = pytest.mark.parametrize("flow", [pytest.param("runner", marks=FURTHER), "native"])
 FLOOD_MB = int(os.getenv("DVWIKI_TEST_FLOOD_MB", "100"))
 """Megabytes that a test prints, more than are kept; 1024 for a full test."""
 MORE_MEMORY_MB = 50
@@ -201,7 +202,13 @@ def test_first_failure_ends_the_run_and_is_archived(project: Project) -> None:
     assert cause.tests[0].nodeid == "test_runner.py::test_fatal::in_flight"
 
 
-@pytest.mark.parametrize("args", [("test_runner_hang.py",), (*NATIVE, "test_native_hang.py")], ids=["runner", "native"])
+@pytest.mark.parametrize(
+    "args",
+    [
+        pytest.param(("test_runner_hang.py",), id="runner", marks=FURTHER),
+        pytest.param((*NATIVE, "test_native_hang.py"), id="native"),
+    ],
+)
 def test_ctrl_c_keeps_what_was_known_and_blames_nothing(project: Project, args: tuple[str, ...]) -> None:
     with project.hanging("-p", "no:timeout", *args) as run:
         assert run.interrupt() == 2
@@ -272,8 +279,11 @@ def test_a_lock_that_is_held_costs_one_warning_and_the_next_run_catches_up(
 
 @pytest.mark.parametrize(
     "damage",
-    ["---\nfingerprint: [unclosed\n---\n", "no frontmatter at all\n", "---\ntype: A\ntype: B\n---\n"],
-    ids=["no_yaml", "no_frontmatter", "duplicate_key"],
+    [
+        pytest.param("---\nfingerprint: [unclosed\n---\n", id="no_yaml", marks=FURTHER),
+        pytest.param("no frontmatter at all\n", id="no_frontmatter", marks=FURTHER),
+        pytest.param("---\ntype: A\ntype: B\n---\n", id="duplicate_key"),
+    ],
 )
 def test_a_broken_page_is_named_and_left_alone(project: Project, damage: str) -> None:
     project.run(*SEEDS["runner"])
@@ -292,8 +302,10 @@ def test_a_broken_page_is_named_and_left_alone(project: Project, damage: str) ->
 
 @pytest.mark.parametrize(
     "args",
-    [("test_more.py::test_secrets",), (*NATIVE, "test_native_more.py::test_secrets")],
-    ids=["runner", "native"],
+    [
+        pytest.param(("test_more.py::test_secrets",), id="runner", marks=FURTHER),
+        pytest.param((*NATIVE, "test_native_more.py::test_secrets"), id="native"),
+    ],
 )
 @pytest.mark.parametrize("archived", [True, False], ids=["archived", "left_in_journal"])
 def test_secrets_reach_neither_journal_nor_record_nor_page(
@@ -322,7 +334,9 @@ def test_secrets_reach_neither_journal_nor_record_nor_page(
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("capture", [(), ("-s",)], ids=["default", "no_capture"])
+@pytest.mark.parametrize(
+    "capture", [pytest.param((), id="default"), pytest.param(("-s",), id="no_capture", marks=FURTHER)]
+)
 def test_a_flood_costs_little_memory_and_keeps_its_cause(project: Project, capture: tuple[str, ...]) -> None:
     args = (*capture, "test_more.py::test_flood")
     without = _peak_mb(project, "-p", "no:dvwiki", *args)

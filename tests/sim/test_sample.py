@@ -130,11 +130,11 @@ def cases_in(results: Path) -> tuple[set[str], set[str]]:
     return passed, failed
 
 
-# If Icarus is installed, the checks of a change run the sample on Verilator in the demo.
-VERILATOR = [pytest.mark.slow, *([pytest.mark.further_mode] if shutil.which("iverilog") else [])]
+# The checks of a change run the sample in the demo.
+SIMULATORS = [pytest.param(name, marks=pytest.mark.further_mode) for name in ("icarus", "verilator")]
 
 
-@pytest.fixture(scope="module", params=["icarus", pytest.param("verilator", marks=VERILATOR)])
+@pytest.fixture(scope="module", params=SIMULATORS)
 def sample(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Sample:
     simulator: str = request.param
     if simulator == "icarus" and shutil.which("iverilog") is None:

@@ -133,7 +133,8 @@ def _range_of(
         if onset.commit is not None and not repository.is_older(str(vcs.commit), onset.commit):
             vcs = Vcs(commit=onset.commit)
         begins = _start(occurrence, vcs, onset, history, repository)
-        if begins is None or (begins.passed_with != "same" and known is not None and known.dirty):
+        was_edited = known is not None and known.dirty and not _fails_without_edits(known, now, repository)
+        if begins is None or (begins.passed_with != "same" and was_edited):
             # No pass proves the cause absent, and the first failing run had uncommitted changes.
             return known, False
         start = begins
@@ -152,6 +153,12 @@ def _range_of(
     is_gone = found.is_certain and vcs != now and is_undone(found, now, repository, occurrence.reads)
     found = (between(now) or found) if is_gone else found
     return found, known is None or _identity(found) != _identity(known)
+
+
+def _fails_without_edits(known: FirstBad, now: Vcs, repository: Repository) -> bool:
+    """Return whether the cause now occurs without uncommitted changes, at the commit of its first failure or before."""
+    commit = str(now.commit)
+    return not now.dirty and (repository.last_change(commit) == known.bad or repository.is_older(commit, known.bad))
 
 
 def _with_passes(

@@ -35,7 +35,7 @@ from pytest_dvwiki.capture.git.revisions import Revisions, is_revision
 from pytest_dvwiki.git import output
 from pytest_dvwiki.model import MOST_READ, ListedCommits, Vcs
 from pytest_dvwiki.model.sentences import few
-from pytest_dvwiki.records.sides import HDL, is_among, is_prose
+from pytest_dvwiki.records.sides import HDL, NO_HDL, is_among, is_prose
 from pytest_dvwiki.redact import redact
 
 if TYPE_CHECKING:
@@ -845,7 +845,7 @@ class _Suspects(Struct, frozen=True):
         """Return the files that the evidence mentions: by base name, or as the quoted name of a unit or module.
 
         A base name is ignored if the folder in front of it is that of another file. Without a folder, it is ignored if
-        the failing simulation read another file of the same name.
+        the failing simulation read another file of the same name. HDL files are ignored if none could be read.
         """
         known = {PurePosixPath(name).name for name in self.reads}
         text = _NO_REPORT.sub("", self.text)
@@ -858,7 +858,8 @@ class _Suspects(Struct, frozen=True):
                 not self._is_elsewhere(before, path) and not (is_other and not _folders(before)) for before in befores
             )
 
-        paths = {name: PurePosixPath(name) for name in files}
+        none = NO_HDL in self.reads
+        paths = {name: PurePosixPath(name) for name in files if not (none and HDL.search(name))}
         as_file = [name for name, path in paths.items() if occurs(path)]
         as_unit = [name for name, path in paths.items() if path.stem in _quoted(text)]
         return list(dict.fromkeys([*as_file, *as_unit]))[:MOST_FILES]

@@ -129,6 +129,11 @@ def test_what_is_short_or_was_cut_before_the_difference_stays() -> None:
     assert shortened(cut) == cut
 
 
+def test_of_bytes_that_pytest_cut_in_their_middle_no_index_and_no_length_is_known() -> None:
+    cut = f"assert {bytes(28)!r}...{bytes(9)!r} == {bytes(26)!r}...{bytes(9)!r}".replace("'...b'", "...")
+    assert shortened(cut) == cut
+
+
 def test_the_values_stand_below_the_exception() -> None:
     lines = (
         (1, "AssertionError: bad q"),

@@ -13,7 +13,7 @@ from pytest_dvwiki import pipeline
 from pytest_dvwiki.causes.words import of_passes, text
 from pytest_dvwiki.model import Command, Excerpt, Failure, Result, Run, Vcs
 from pytest_dvwiki.pipeline.services import Services
-from pytest_dvwiki.records.sides import MAYBE_LATER
+from pytest_dvwiki.records.sides import MAYBE_LATER, NO_HDL
 from pytest_dvwiki.settings import resolve
 from pytest_dvwiki.wiki.writing.build import build
 
@@ -304,6 +304,20 @@ def test_a_cause_first_seen_with_edits_is_not_first_seen_at_the_commit_after_the
     assert (certain.passed_with, certain.bad, certain.log_count) == ("same", bad, 1)
 
 
+def test_a_cause_that_occurs_without_the_edits_did_not_come_with_them(project: Project) -> None:
+    project.run(seed="1")
+    good = project.head
+    project.commit("fifo: rework")
+    with (project.root / "rtl/fifo.sv").open("a") as stream:
+        stream.write("// edited\n")
+    assert "with uncommitted changes in `rtl/fifo.sv`" in (project.first_bad(seed="2") and project.page())
+    git(project.root, "checkout", "--quiet", "rtl")
+    found = project.first_bad(seed="3")
+    assert found is not None
+    assert (found.passed_with, found.dirty, found.good, found.bad) == ("other", False, good, project.head)
+    assert "with uncommitted changes in" not in project.page()
+
+
 def test_of_an_old_fault_that_few_seeds_show_no_commit_is_named(project: Project) -> None:
     for night in range(1, 6):
         project.run(seed=str(night), named=True)
@@ -513,6 +527,18 @@ def test_commits_of_files_that_were_read_come_first(project: Project) -> None:
     assert [line.partition(" ")[2] for line in found.log][:2] == ["fifo: rework", "docs 3"]
     assert found.unread_count == 0, "a text may be data"
     assert "fifo: rework" in project.page()
+
+
+def test_of_a_module_that_cannot_be_imported_the_evidence_names_no_hdl(project: Project) -> None:
+    """The log of make shows the command that compiled the design."""
+    project.commit("bench", "tb/bench.py")
+    project.run()
+    project.commit("fifo: rework")
+    project.commit("bench: rework", "tb/bench.py")
+    report = "ModuleNotFoundError: No module named 'bfm'\niverilog -o sim.vvp rtl/fifo.sv"
+    found = project.first_bad(report=report, reads=(NO_HDL, "tb/bench.py"))
+    assert found is not None
+    assert [line.partition(" ")[2] for line in found.likely] == ["bench: rework"]
 
 
 def test_a_file_of_the_same_name_in_another_folder_was_not_read(project: Project) -> None:
