@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from pytest_dvwiki.capture.git.command import DIFF, PATCH, Git, clean_text
 from pytest_dvwiki.model import MOST_READ
-from pytest_dvwiki.records.sides import FOR_PEOPLE, HDL, MAKEFILE, is_unread
+from pytest_dvwiki.records.sides import FOR_PEOPLE, HDL, MAKEFILE, NO_HDL, is_unread
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
@@ -67,6 +67,8 @@ _AT_RUN_TIME = (
     r"import_module|__import__|spec_from|pkgutil|runpy|entry_points|exec\(|eval\(|subprocess|popen|system\(|python.* -m"
 )
 """Matches code in Python files and Makefiles that may import or run modules without spelling out their names."""
+_FROM_FILES = r"\$readmem|\$fopen|file_open|(^|[^a-z_])open *\(|read_(text|bytes|csv)|(load|from)(txt|file)? *\("
+"""Matches code that may read data from a file, without regard to case."""
 _RUNS_COCOTB = r"cocotb-config|Makefile\.sim"
 """Matches a Makefile that runs simulations with cocotb."""
 _LOADED = re.compile(r"(?:^|/)(?:conftest|__init__|__main__|setup)\.py$")
@@ -314,10 +316,11 @@ def _for_people(git: Git, names: Collection[str], reads: Collection[str], failed
 
 
 def _unimported(git: Git, names: Collection[str], reads: Collection[str]) -> set[str]:
-    """Return the modules of Python packages that a simulation did not import.
+    """Return the Python files that a simulation did not import.
 
-    Files outside packages are not returned, because they may be scripts. The result is empty if a file that was read
-    may import or run modules without spelling out their names, or if there is a conftest.py, whose imports are unknown.
+    A file outside packages may be a script that wrote data or HDL for the simulation. It is returned only if git has
+    all files that were read, and none of them reads other files. The result is empty if a file that was read may import
+    or run modules without spelling out their names, or if there is a conftest.py, whose imports are unknown.
 
     Args:
         git: Answers queries about the repository.
@@ -334,7 +337,31 @@ def _unimported(git: Git, names: Collection[str], reads: Collection[str]) -> set
     packages = {path.parent for path in paths}
     found = {name for name in modules if not packages.isdisjoint(PurePosixPath(name).parents)}
     readers = (f":(top,literal){name}" for name in reads if name.endswith(".py") or MAKEFILE.search(name))
-    return found if found and not git.ask("grep", "-lE", "-e", _AT_RUN_TIME, "--", *readers) else set()
+    if git.ask("grep", "-lE", "-e", _AT_RUN_TIME, "--", *readers):
+        return set()
+    return found | _unused_scripts(git, modules - found, reads)
+
+
+def _unused_scripts(git: Git, names: Collection[str], reads: Collection[str]) -> set[str]:
+    """Return the scripts whose names no file that was read contains.
+
+    The result is empty if a script may have written what was read: data, or a file that is not in git.
+
+    Args:
+        git: Answers queries about the repository.
+        names: The scripts.
+        reads: All files that were read.
+    """
+    if not names:
+        return set()
+    paths = [f":(top,literal){name}" for name in reads if name != NO_HDL]
+    tracked = (git.ask("ls-files", "-z", "--full-name", "--", *paths) or "").split("\0")
+    if not {*reads} - {NO_HDL} <= {*tracked} or git.ask("grep", "-liE", "-e", _FROM_FILES, "--", *paths):
+        return set()
+    stems = {name: PurePosixPath(name).stem for name in names}
+    wanted = (part for stem in sorted({*stems.values()}) for part in ("-e", stem))
+    found = (git.ask("grep", "-ohwF", "--no-color", *wanted, "--", *paths) or "").split("\n")
+    return {name for name, stem in stems.items() if stem not in found}
 
 
 def _running_others(git: Git, names: Collection[str], reads: Collection[str], failed: str) -> set[str]:

@@ -446,7 +446,7 @@ TEXTS = {
         ("rtl/mem.v", "module mem2;\n", False),
         ("rtl/dump.v", "module dump2;\n", False),
         ("bench/gen.py", "z = 2\n", False),
-        ("scripts/make_regs.py", "z = 2\n", False),
+        ("scripts/make_regs.py", "z = 2\n", True),
         ("conftest.py", "x = 1\n", False),
         ("bench/__init__.py", "x = 1\n", False),
         ("data/rom.hex", "00\n", False),
@@ -567,6 +567,31 @@ def test_a_module_of_a_package_that_nothing_imports_was_not_read(
     edited = replace(before, dirty=True, changes="c" * 12, edited=("vip/regs/regs.py",))
     dropped = project.since(edited, reads=reads)
     assert (dropped.note == "", dropped.all_files == ("rtl/fifo.v",)) == (is_counted, is_counted)
+
+
+@pytest.mark.parametrize(
+    ("files", "reads", "is_counted"),
+    [
+        ({}, (), True),
+        ({"rtl/fifo.v": 'module fifo; initial $readmemh("a.hex", m);'}, (), False),
+        ({"bench/test_fifo.py": "data = open('a.txt')\n"}, (), False),
+        ({"bench/test_fifo.py": "import subprocess\n"}, (), False),
+        ({"bench/test_fifo.py": "import wrap\n"}, (), False),
+        ({}, ("build/wrap_2.v",), False),
+    ],
+)
+def test_a_script_that_nothing_names_wrote_nothing_that_was_read(
+    project: Project, files: dict[str, str], reads: tuple[str, ...], is_counted: bool
+) -> None:
+    bench = {"bench/test_fifo.py": "import cocotb\n", "rtl/fifo.v": "module fifo;", "rtl/wrap.py": "x = 1\n"}
+    for file, content in (bench | files).items():
+        project.write(file, content)
+    project.commit("all files")
+    before = project.state
+    project.commit("fifo: width", rtl__fifo_v=f"{(bench | files)['rtl/fifo.v']} // 1\nwire w;")
+    project.commit("wrap: another port", **{"rtl/wrap.py": "x = 2\n"})
+    found = project.since(before, reads=("rtl/fifo.v", "bench/test_fifo.py", *reads))
+    assert found.unread_count == int(is_counted)
 
 
 def test_a_build_of_make_that_ended_before_python_read_no_test_module(project: Project) -> None:
