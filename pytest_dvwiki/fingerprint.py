@@ -145,6 +145,10 @@ _TRUTH = ("True", "False")
 _SERIES = re.compile(r"\bV(?:[ ,]+V\b)+")
 _LIST = re.compile(r"(?:(?<=\bassert )|(?<=[=!]= ))\[(?:V(?:, \.\.\.)?)?\]")
 """Matches a masked list in a comparison; it becomes `V`, because another occurrence may have a single value there."""
+_COMPARES = re.compile(r"(\bassert |[^=!<>][=!]= )")
+_OBJECT = re.compile(r"([A-Za-z_][\w.]*)\(\w+=")
+"""Matches the beginning of an object printed with its fields, such as `Packet(length=3, data=b'')`."""
+_CLOSING = {"(": ")", "[": "]", "{": "}", "'": "'", '"': '"'}
 _GENERATED = re.compile(r"\bgenblk\d+\b")
 """Matches a simulator's name for an unnamed generate block; the number is a counter."""
 
@@ -157,10 +161,37 @@ def mask(text: str) -> str:
     `XZ`; dates, URLs and UUIDs become `DATE`, `URL` and `UUID`. Paths keep their base name and hierarchies their last
     name. Words are kept, even words of hex digits (`be`, `port A`), and so are names such as `sha256` or `fifo_32x8`.
     """
-    text = shortened(text)
+    # The parts at odd places compare; a compared value follows each of them.
+    first, *parts = _COMPARES.split(shortened(text))
+    parts[1::2] = map(_without_fields, parts[1::2])
+    text = "".join((first, *parts))
     is_compared = _EXPECTS.search(text) is not None and _OBSERVES.search(text) is not None
     whole = joined(_TOKEN.sub(_masked_compared if is_compared else masked, text))
     return _GENERATED.sub("genblk", _LIST.sub("V", whole))
+
+
+def _without_fields(text: str) -> str:
+    """Mask a compared value at the start of a text if it is an object with fields, or was cut by pytest.
+
+    pytest drops the middle of a long value, so the lengths of the values decide which names of fields are left.
+    """
+    opened = _OBJECT.match(text)
+    name, start = (opened[1], opened.end(1)) if opened else ("", 0)
+    closing = _CLOSING.get(text[start : start + 1], "")
+    if not closing or not (opened or "..." in text):
+        return text
+    end = text.rfind(closing) if "..." in text else _end_of_call(text, start)
+    return f"{name}(V){text[end + 1 :]}" if opened else f"V{text[end + 1 :]}"
+
+
+def _end_of_call(text: str, start: int) -> int:
+    """Return the offset of the parenthesis that closes the one at `start`, or of the text's end."""
+    depth = 0
+    for found in re.finditer(r"[()]", text[start:]):
+        depth += 1 if found[0] == "(" else -1
+        if not depth:
+            return start + found.start()
+    return len(text)
 
 
 def shortened(text: str) -> str:

@@ -267,9 +267,15 @@ def test_the_longest_line_is_masked_in_linear_time(unit: str) -> None:
     [
         ["assert 2 == 1", "assert [2, 1, 1] == 1", "assert [2, 1, 1, 1, 1, 1, ...] == 1", "assert [] == [1]"],
         [r"assert bytearray(b'\x00') == bytearray(b'\x01')", r"assert bytearray(b'\x00\'\"') == bytearray(b'\x01')"],
+        [
+            "assert Tlp(data=bytearray(b'a'), kind=Kind.READ, id=Id(bus=1)) == Tlp(data=b'', id=None)",
+            r"assert Tlp(data=bytearray(b'\x00\x...at=0, id=Id(bus=1)) == Tlp(data=b'', kind=...d(bus=1))",
+            r"assert Tlp(data=bytearray(b''), ki...False, id=Id(bus=1)) == Tlp(data=bytearray(b''), kind=Ki...us=1))",
+        ],
+        ["assert 'a long st...te is IDLE' == 'a long st...tate is IDLE'", "assert {'a': 1, 'bcd...} == ['e', 'f...']"],
         ["rtl/a.v:1: error: no `d' in `a.genblk1'", "rtl/a.v:9: error: no `d' in `a.genblk3'"],
     ],
-    ids=["a list and its only value", "bytes with quotes", "names of generate blocks"],
+    ids=["a list and its only value", "bytes with quotes", "fields", "cut values", "names of generate blocks"],
 )
 def test_how_long_a_value_is_and_what_a_tool_counts_tells_no_cause_apart(texts: list[str]) -> None:
     assert len({of(text) for text in texts}) == 1
