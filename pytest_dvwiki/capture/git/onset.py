@@ -247,7 +247,11 @@ def _start(
     occurrence: Occurrence, failed: Vcs, onset: Onset, history: History, repository: Repository
 ) -> _Start | None:
     """Return the last pass before a cause appeared, preferring passes that prove its absence."""
-    weak: _Start | None = None
+
+    def newer(one: _Start, other: _Start) -> _Start:
+        return other if repository.is_older(one.commit, other.commit) else one
+
+    weak: list[_Start] = []
     certain: list[_Start] = []
     is_usable = functools.partial(_is_usable, occurrence=occurrence, failed=failed, repository=repository)
     # If a fixture failed, perhaps only the first test that used it has a simulator; passes are looked up by simulator.
@@ -265,20 +269,17 @@ def _start(
                 good = _range_start(found.commit, onset, repository)
                 certain.append(_Start(test.nodeid, good, by_number=by_number))
                 break
-        if certain and not is_deterministic(occurrence):
-            return certain[0]
-        last = _nearest(before, failed, repository) if not certain and weak is None else None
+        last = _nearest(before, failed, repository) if not certain else None
         if last is not None:
             seed = None if test.seed_unknown else test.stimulus_seed
             # The hash of a test with several seeds in a run is that of all of them, so it does not show another seed.
             is_other = None not in {last.seed, seed} and last.seed != seed
             good = _range_start(last.commit, onset, repository)
             if good == last.commit:
-                weak = _Start(test.nodeid, good, "other" if is_other else "unknown")
-    if not certain:
-        return weak
-    # No seed matters to these failures, so each of the passes proves that the cause was absent.
-    return functools.reduce(lambda one, other: other if repository.is_older(one.commit, other.commit) else one, certain)
+                weak.append(_Start(test.nodeid, good, "other" if is_other else "unknown"))
+    # All these tests fail with the cause, so a pass of any of them counts.
+    starts = certain or weak
+    return functools.reduce(newer, starts) if starts else None
 
 
 def passed_since(

@@ -529,6 +529,18 @@ def test_commits_of_files_that_were_read_come_first(project: Project) -> None:
     assert "fifo: rework" in project.page()
 
 
+@pytest.mark.parametrize("seed", ["1", "2"], ids=["same seed", "other seed"])
+def test_a_range_begins_at_the_last_pass_of_any_test_that_fails(project: Project, seed: str) -> None:
+    project.run(seed="1")
+    project.commit("fifo: rework")
+    good = project.head
+    project.run(test=OTHER, seed="1", named=True)
+    bad = project.commit("fifo: another rework")
+    found = project.first_bad(seed=seed, also=(OTHER,))
+    assert found is not None
+    assert (found.good, found.bad, found.nodeid) == (good, bad, OTHER)
+
+
 def test_of_a_module_that_cannot_be_imported_the_evidence_names_no_hdl(project: Project) -> None:
     """The log of make shows the command that compiled the design."""
     project.commit("bench", "tb/bench.py")
