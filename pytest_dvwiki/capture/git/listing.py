@@ -355,13 +355,19 @@ def _unused_scripts(git: Git, names: Collection[str], reads: Collection[str]) ->
     if not names:
         return set()
     paths = [f":(top,literal){name}" for name in reads if name != NO_HDL]
-    tracked = (git.ask("ls-files", "-z", "--full-name", "--", *paths) or "").split("\0")
-    if not {*reads} - {NO_HDL} <= {*tracked} or git.ask("grep", "-liE", "-e", _FROM_FILES, "--", *paths):
+    if not_in_git(git, reads) or git.ask("grep", "-liE", "-e", _FROM_FILES, "--", *paths):
         return set()
     stems = {name: PurePosixPath(name).stem for name in names}
     wanted = (part for stem in sorted({*stems.values()}) for part in ("-e", stem))
     found = (git.ask("grep", "-ohwF", "--no-color", *wanted, "--", *paths) or "").split("\n")
     return {name for name, stem in stems.items() if stem not in found}
+
+
+def not_in_git(git: Git, reads: Collection[str]) -> set[str]:
+    """Return the files that a simulation read and git does not have, such as generated HDL."""
+    names = {*reads} - {NO_HDL}
+    found = git.ask("ls-files", "-z", "--full-name", "--", *(f":(top,literal){name}" for name in names)) if names else ""
+    return names - {*(found or "").split("\0")}
 
 
 def _running_others(git: Git, names: Collection[str], reads: Collection[str], failed: str) -> set[str]:

@@ -26,6 +26,7 @@ from pytest_dvwiki.capture.git.listing import (
     changes_back,
     edited_lines,
     line_hashes,
+    not_in_git,
     unread_files,
     with_same_code,
     with_same_python,
@@ -244,7 +245,15 @@ class Repository:
         if files == () or (files and not same_edits and self._are_irrelevant(before.commit, code, edited, reads)):
             return Difference(change="nothing") if same_edits else self._uncommitted(before, now, suspects)
         is_older = self._is_ancestor(now.commit, before.commit)
-        return Difference(change="older") if is_older else self._commits(before, now, files or (), suspects)
+        if is_older:
+            return Difference(change="older")
+        found = self._commits(before, now, files or (), suspects)
+        others = sorted(not_in_git(self._git, reads)) if found.is_unread else []
+        if not others:
+            return found
+        shown = few(others, _IN_TEXT)
+        note = f"a change that is not on record: no commit touches what failed, and git does not have {shown}"
+        return Difference(change="unrecorded", note=note)
 
     def _has_unread_edits_only(self, before: Vcs, now: Vcs, reads: Sequence[str]) -> bool:
         """Return whether the simulation read none of the files with uncommitted changes in either state."""

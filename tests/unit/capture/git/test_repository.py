@@ -594,6 +594,18 @@ def test_a_script_that_nothing_names_wrote_nothing_that_was_read(
     assert found.unread_count == int(is_counted)
 
 
+@pytest.mark.parametrize("generated", [True, False])
+def test_commits_of_other_files_did_not_repair_a_build_of_generated_hdl(project: Project, *, generated: bool) -> None:
+    for file, content in TEXTS.items():
+        project.write(file, content)
+    project.commit("all files")
+    before = project.state
+    project.commit("regs: rework", rtl__regs_v="module regs2;\n")
+    found = project.since(before, reads=(*READ, *(["build/wrap.v"] if generated else [])))
+    note = "a change that is not on record: no commit touches what failed, and git does not have build/wrap.v"
+    assert (found.change, found.log_count, found.note) == (("unrecorded", 0, note) if generated else ("commit", 1, ""))
+
+
 def test_a_build_of_make_that_ended_before_python_read_no_test_module(project: Project) -> None:
     for file, content in TEXTS.items():
         project.write(file, content)
