@@ -778,6 +778,9 @@ class Repository:
         known = {*suspects.named(listing.files), *suspects.reads}
         unread = listing.unread(known, suspects.absent, edited) - {*wrote}
         back = listing.taking_back(self._lines(*suspects.came)) if suspects.came is not None else []
+        if back and not suspects.reads:
+            # The range in which the cause came may have commits that do not matter, and these are changed back, too.
+            back = [*failing[: _IN_TEXT - 1], *back]
         undone = listing.cancelled(self._lines(*ends)) if ends is not None else set()
         found = sorted(dict.fromkeys([*wrote, *back, *found]), key=lambda line: (line in unread, line in undone))
         return tuple(found[:MOST_COMMITS]), unread

@@ -94,6 +94,9 @@ def test_commits_that_change_back_what_came_with_the_cause_come_first(project: P
     found = repository.difference(failed, project.state, reads=reads, came=came)
     assert subjects(found) == ["fifo: full later", *newest]
     assert subjects(repository.difference(failed, project.state, reads=reads))[0] == "regs: 2"
+    named = subjects(repository.difference(failed, project.state, "tb/test.v:3: in start", reads, came))
+    first = ["test: more", "fifo: full later"]
+    assert named[:2] == (first[::-1] if reads else first), "if reads are unknown, the failing file comes first"
 
 
 def test_commits_that_quote_what_the_message_names_come_first_and_undone_ones_last(project: Project) -> None:
