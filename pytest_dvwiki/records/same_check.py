@@ -190,12 +190,14 @@ def cause_of(db: sqlite3.Connection, passes: Passes, fingerprint: str, seen: Che
     same_test = [name for name in members if share_a_test({each.target.nodeid for each in before[name]}, now)]
     still_open = [name for name in members if name not in fixed]
     lacking = [name for name in fixed if seen.without_fix and name not in ended]
+    undone = [name for name in members if name in fixed and _is_undone(fixed[name], seen)]
     first = (
+        *(name for name in undone if name in same_stimulus),
         *same_stimulus,
         *(name for name in lacking if name in same_test),
         *lacking,
         *(name for name in still_open if name in same_test),
-        *(name for name in same_test if name in fixed and _is_undone(fixed[name], seen)),
+        *(name for name in undone if name in same_test),
         *still_open,
         *same_test,
         *(name for name in fixed if name not in ended and not _is_another(fixed[name], before[name], seen, db, passes)),

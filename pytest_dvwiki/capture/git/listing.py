@@ -161,7 +161,9 @@ class Listing:
     @cached_property
     def _special(self) -> set[str]:
         """Return the links, submodules and scripts that any commit changed; it is unknown what uses them."""
-        return self.changed(_SPECIAL) | _scripts(self._git, self.changed(_EXECUTABLE), self._failed)
+        programs = self.changed(_EXECUTABLE)
+        programs -= _unused_scripts(self._git, programs, self._reads)
+        return self.changed(_SPECIAL) | _scripts(self._git, programs, self._failed)
 
     @property
     def for_people(self) -> set[str]:
@@ -352,7 +354,7 @@ def _unused_scripts(git: Git, names: Collection[str], reads: Collection[str]) ->
         names: The scripts.
         reads: All files that were read.
     """
-    if not names:
+    if not names or not reads:
         return set()
     paths = [f":(top,literal){name}" for name in reads if name != NO_HDL]
     if not_in_git(git, reads) or git.ask("grep", "-liE", "-e", _FROM_FILES, "--", *paths):
@@ -366,7 +368,9 @@ def _unused_scripts(git: Git, names: Collection[str], reads: Collection[str]) ->
 def not_in_git(git: Git, reads: Collection[str]) -> set[str]:
     """Return the files that a simulation read and git does not have, such as generated HDL."""
     names = {*reads} - {NO_HDL}
-    found = git.ask("ls-files", "-z", "--full-name", "--", *(f":(top,literal){name}" for name in names)) if names else ""
+    if not names:
+        return set()
+    found = git.ask("ls-files", "-z", "--full-name", "--", *(f":(top,literal){name}" for name in names))
     return names - {*(found or "").split("\0")}
 
 

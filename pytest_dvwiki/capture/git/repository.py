@@ -245,13 +245,15 @@ class Repository:
         if files == () or (files and not same_edits and self._are_irrelevant(before.commit, code, edited, reads)):
             return Difference(change="nothing") if same_edits else self._uncommitted(before, now, suspects)
         is_older = self._is_ancestor(now.commit, before.commit)
-        if is_older:
-            return Difference(change="older")
-        found = self._commits(before, now, files or (), suspects)
-        others = sorted(not_in_git(self._git, reads)) if found.is_unread else []
-        if not others:
+        return Difference(change="older") if is_older else self._of_commits(before, now, files or (), suspects)
+
+    def _of_commits(self, before: Vcs, now: Vcs, files: Sequence[str], suspects: _Suspects) -> Difference:
+        """Return the commits between two states, unless only generated files can explain the difference."""
+        found = self._commits(before, now, files, suspects)
+        generated = sorted(not_in_git(self._git, suspects.reads)) if found.is_unread else []
+        if not generated:
             return found
-        shown = few(others, _IN_TEXT)
+        shown = few(generated, _IN_TEXT)
         note = f"a change that is not on record: no commit touches what failed, and git does not have {shown}"
         return Difference(change="unrecorded", note=note)
 

@@ -160,6 +160,16 @@ def test_a_fixed_test_whose_fix_is_undone_fails_as_before_and_not_with_an_open_c
     assert state.returned is not None
 
 
+def test_a_cause_whose_fix_is_undone_goes_before_an_open_one_with_the_same_seed(tmp_path: Path) -> None:
+    other = failing(3, READ, seed="1", undone=(Undone(fingerprint=CAUSE, task_id=FIRST.task_id),))
+    rows = tuple(replace(row, in_place=False, passed=()) for row in since(FIX, "rtl/read.sv"))
+    archived(tmp_path, FIRST, FIX, other, failing(4, READ, seed="1", since_fix=rows))
+    assert {cause: each["hit_count"] for cause, each in keys(tmp_path).items()} == {
+        CAUSE: 2,
+        f"{CAUSE}/{other.task_id}": 1,
+    }
+
+
 def test_other_tests_that_passed_with_the_seed_while_a_cause_failed_have_another_fault(tmp_path: Path) -> None:
     passed = PassedAgain(nodeid=WRITE, fingerprint="0123456789ab", seed="1", changed="commit", simulator="icarus")
     back = failing(3, WRITE, seed="1", since_fix=since(FIX, "rtl/write.sv"))

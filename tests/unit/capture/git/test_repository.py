@@ -350,7 +350,7 @@ def test_of_very_many_commits_those_that_touch_what_the_cause_names_come_first(p
 
 
 def test_a_file_is_named_only_by_its_whole_name(project: Project) -> None:
-    project.commit("ram", rtl__ram_v="module ram;")
+    project.commit("ram", rtl__ram_v="module ram;", rtl__dual_ram_v="module dual_ram;")
     before = project.state
     project.commit("ram: reset", rtl__ram_v="module ram(input rst);")
     project.commit("tb: other work", tb__test_v="module tb2;")
@@ -522,12 +522,18 @@ def test_a_drawing_was_not_read_unless_code_may_name_it(
     assert (project.since(before, reads=READ).all_files == ("rtl/fifo.v",)) is is_counted
 
 
-@pytest.mark.parametrize(("head", "is_counted"), [("", True), ("#!/usr/bin/env python3\n", False)])
-def test_an_executable_file_is_a_script_only_if_it_says_what_runs_it(
-    project: Project, head: str, is_counted: bool
+SCRIPT = "#!/usr/bin/env python3\n"
+
+
+@pytest.mark.parametrize(
+    ("head", "data", "is_counted"), [("", "open(x)\n", True), (SCRIPT, "open(x)\n", False), (SCRIPT, "", True)]
+)
+def test_an_executable_file_that_says_what_runs_it_may_have_written_data(
+    project: Project, head: str, data: str, is_counted: bool
 ) -> None:
     for file, content in TEXTS.items():
         project.write(file, content)
+    project.write("bench/test_fifo.py", f"{TEXTS['bench/test_fifo.py']}{data}")
     project.write("bench/test_regs.py", f"{head}y = 1\n")
     (project.root / "bench/test_regs.py").chmod(0o755)
     project.commit("all files")
