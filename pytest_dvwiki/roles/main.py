@@ -263,6 +263,9 @@ class MainRole:
         """Print the known and the new failures; nothing if there is nothing to report."""
         with self._guard("showing the summary"):
             self._show(terminalreporter)
+            return
+        for note in self._guard.notes:
+            terminalreporter.write_line(f"dvwiki: {note}")
 
     def _show(self, terminalreporter: pytest.TerminalReporter) -> None:
         notes = self._guard.notes

@@ -179,7 +179,7 @@ class Listing:
 
         Args:
             known: Files that were read, and files that the evidence mentions.
-            absent: git's letter for files that the failing run lacked: `A` or `D`.
+            absent: git's letter for files that the failing run lacked: `A` or `D`; empty if it lacked nothing.
             edited: Files with uncommitted changes.
         """
         if not self._reads:
@@ -239,13 +239,13 @@ class Listing:
         return {name: patch for name, _, patch in _parts(self._log(*PATCH, *self.span, "--", *paths))}
 
     def has_unread_only(self, files: Collection[str], named: Collection[str]) -> bool:
-        """Return whether the failing simulation read none of these files, and no commit adds or removes any of them.
+        """Return whether the failing simulation read none of these files.
 
         Args:
             files: Files that the commits touch.
-            named: Files that the evidence mentions.
+            named: Files that the evidence mentions, or that the failing run may have lacked.
         """
-        return bool(files) and {*files} <= self._unread_files - {*named} - self.changed("A", "D") - self._special
+        return bool(files) and {*files} <= self._unread_files - {*named} - self._special
 
     @cached_property
     def _only_comments(self) -> dict[str, set[str]]:

@@ -85,6 +85,12 @@ _LACKS = re.compile(
     r"|(?:cannot|can't|could not|unable to) (?:be )?(?:open|find|found|read)"
 )
 """Matches a report of a missing file."""
+_MISSES = re.compile(
+    r"(?i)\b(?:unknown|unresolved|undefined|undeclared|missing|not (?:found|declared|defined|known|exist|have|match)"
+    r"|no (?:such|module|child|rule|definition|member|attribute|package|design|entity|top)|has no|lacks?|un(?:able)? to"
+    r"|(?:can|could) ?(?:not|n.t)|(?:does|do|is|are)n.t|find|open|import|include|load|bind)"
+)
+"""Matches words of a message about something that the design or the testbench lacks."""
 _FILE = re.compile(r"(?<![\w.-])[A-Za-z_][\w-]*\.[A-Za-z]\w{0,7}(?![\w.])")
 _MOST_LACKING = 3
 _SHORTEST_NAME = 4
@@ -280,8 +286,6 @@ class Repository:
 
     def are_unread(self, files: Iterable[str], reads: Sequence[str], failed: str) -> bool:
         """Return whether a failing simulation read none of the given files.
-
-        Among commits of one kind, those come first that change a line with a name that the evidence quotes.
 
         If it is unknown what was read, only prose is treated as unread.
         """
@@ -718,7 +722,10 @@ class Repository:
             files=suspects.first([name for name in kept if name in code], kept),
             file_count=len({*kept}),
             all_files=tuple(dict.fromkeys((*(name for name in code if name not in unneeded), *left))),
-            is_unread=not note and listing.has_unread_only({*code} - prose.keys(), suspects.named(code)),
+            is_unread=not note
+            and listing.has_unread_only(
+                {*code} - prose.keys(), {*suspects.named(code), *listing.changed(*("AD" if suspects.may_lack else ""))}
+            ),
             note=note if log else f"a change between {first[:_SHORT]} and {last[:_SHORT]}",
         )
 
@@ -747,6 +754,8 @@ class Repository:
         - commits whose changes are all undone by later ones,
         - commits that change no code that was read.
 
+        Among commits of one kind, those come first that change a line with a name that the evidence quotes.
+
         If it is unknown what was read, the newest commits come first; the first few, which are shown, include commits
         that touch files mentioned in the evidence.
         """
@@ -758,7 +767,7 @@ class Repository:
         if suspects.reads:
             # Sources may be collected with a glob: a file that was absent from their folders may have been needed.
             folders = {PurePosixPath(name).parent for name in suspects.reads}
-            gone = {name for name in listing.changed(suspects.absent) if PurePosixPath(name).parent in folders}
+            gone = {name for name in listing.changed(suspects.may_lack) if PurePosixPath(name).parent in folders}
             read = _first(quoting, listing.touching(suspects.read(files)))
             found = [*failing, *read, *listing.touching(gone), *newest]
         else:
@@ -778,7 +787,7 @@ class Repository:
             if each in newest
         ]
         known = {*suspects.named(listing.files), *suspects.reads}
-        unread = listing.unread(known, suspects.absent, edited) - {*wrote}
+        unread = listing.unread(known, suspects.may_lack, edited) - {*wrote}
         back = listing.taking_back(self._lines(*suspects.came)) if suspects.came is not None else []
         if back and not suspects.reads:
             # The range in which the cause came may have commits that do not matter, and these are changed back, too.
@@ -888,6 +897,11 @@ class _Suspects(Struct, frozen=True):
         # A folder that is unknown here may hold a copy of the file, for example a build folder.
         folders = found[0], "/".join(parts)  # as seen from a build folder, or from the root
         return not agrees and any((self.root / folder / path.name).is_file() for folder in folders)
+
+    @property
+    def may_lack(self) -> str:
+        """Return git's letter for files that the failing run lacked; empty if the evidence reports nothing missing."""
+        return self.absent if not self.text or _MISSES.search(self.text) else ""
 
     @property
     def quoted(self) -> list[str]:

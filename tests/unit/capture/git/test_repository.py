@@ -522,6 +522,25 @@ def test_a_drawing_was_not_read_unless_code_may_name_it(
     assert (project.since(before, reads=READ).all_files == ("rtl/fifo.v",)) is is_counted
 
 
+@pytest.mark.parametrize(
+    ("text", "is_counted"),
+    [("expected 3, got 4", True), ("error: Unknown module type: regs", False), ("regs.v: expected 3, got 4", False)],
+)
+def test_a_removed_file_matters_only_if_the_failure_lacks_something(
+    project: Project, text: str, is_counted: bool
+) -> None:
+    for file, content in TEXTS.items():
+        project.write(file, content)
+    project.commit("all files")
+    before = str(project.state.commit)
+    project.commit("fifo: width", rtl__fifo_v=TEXTS["rtl/fifo.v"].replace("D = 8", "D = 7"))
+    (project.root / "rtl/regs.v").rename(project.root / "rtl/registers.v")
+    project.commit("regs: another name")
+    found = Repository(layout(project.root)).came_with(before, project.state, text, READ)
+    assert found is not None
+    assert found.unread_count == int(is_counted)
+
+
 SCRIPT = "#!/usr/bin/env python3\n"
 
 
