@@ -14,6 +14,7 @@ from pytest_dvwiki.model import FirstBad, Onset, RunId, Waived
 from pytest_dvwiki.records import cause_records, fixes, matrix, proposals, sides, tables
 from pytest_dvwiki.records.chance import Rate
 from pytest_dvwiki.records.kinds import SIMULATION_CLASSES, is_infrastructure
+from pytest_dvwiki.records.name_parts import check_of
 from pytest_dvwiki.records.sides import is_prose, is_unread
 from pytest_dvwiki.records.targets import ANY, without_parameters
 from pytest_dvwiki.redact import redact_id
@@ -502,9 +503,12 @@ def _proposal(archive: Archive, present: Sequence[str], newest: Occurrence) -> P
 
     A fix that only git describes must consist of commits: nobody could look at uncommitted changes. None of the commits
     may be a suspect for the open cause, or belong to a fix of this cause. If only a simulation can report the failure,
-    such as a failed comparison, the fix must also have changed a file that the simulation reads.
+    such as a failed comparison, the fix must also have changed a file that the simulation reads. A fix of another cause
+    of the same check is no proposal: it was in place when that check failed again.
     """
     found = proposals.proposal(archive.db, present, newest.pattern) if archive.has_rows("proposals") else None
+    if found is not None and check_of(found.fingerprint) in map(check_of, present):
+        return None
     if found is None or found.fix.by != "git":
         return found
     fix = found.fix

@@ -135,7 +135,8 @@ def _entry(archive: Archive, causes: _Causes, failure: _LastFailure, passing: Se
     seed_unknown = bool(failed_with) and not seeds
     seed = next((one for one in seeds if one in {by.seed, *by.other_seeds}), seeds[0] if seeds else None)
     by = replace(by, seed=seed) if seed in by.other_seeds else by
-    fixed = next((state.fix for state in causes.fixes(fingerprint) if state.moment > moment), None)
+    states = (state for state in causes.fixes(fingerprint) if state.moment > moment and state.returned is None)
+    fixed = next((state.fix for state in states), None)
     proven = fixed is not None and fixed.counts
     if proof >= fixes.ANY_SEED and (deterministic or proven or seed_unknown or by.seed != seed):
         return None

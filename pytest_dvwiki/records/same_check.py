@@ -261,6 +261,7 @@ def _has_ended(
     fixed: Standing, before: frozenset[FailingTest], seen: CheckFailure, db: sqlite3.Connection, passes: Passes
 ) -> bool:
     """Return whether a cause is fixed for good, with its fix still in the sources, although its tests fail again."""
+    seen = replace(seen, failing=frozenset(_as_repaired(test, fixed) for test in seen.failing))
     state = fixed.state
     change = _since(fixed, seen.changes)
     again = {test for test in seen.failing if test.target in fixed.tests}
@@ -273,6 +274,16 @@ def _has_ended(
     # A seed that failed before the fix, and did not run since, may fail as before.
     repaired = all(_passed_since(test, state, seen, db, passes) for test in again & before)
     return repaired and _turned(fixed, again, seen, db, passes)
+
+
+def _as_repaired(test: FailingTest, fixed: Standing) -> FailingTest:
+    """Return a failing test in the configuration in which a fix repaired it, if that was only one.
+
+    A change of the build command, such as a parameter in a Makefile, gives the same test another configuration.
+    """
+    on = (test.target.nodeid, test.target.simulator)
+    same = [each for each in fixed.tests if (each.nodeid, each.simulator) == on]
+    return test._replace(target=same[0]) if len(same) == 1 else test
 
 
 def _passed_since(

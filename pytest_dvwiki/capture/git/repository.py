@@ -64,8 +64,8 @@ _GENERATED = (
     "*.ghw",
 )
 """Files that every run generates; they are not sources, even if somebody committed them."""
-_IN_QUOTES = re.compile(r"(?<=[\"'`])[A-Za-z_]\w*(?=[\"'`])|(?<=\bcomponent )\w+")
-"""Matches the name of a unit or module in a tool's message: in quotes, or after `component`."""
+_IN_QUOTES = re.compile(r"(?<=[\"'`])[A-Za-z_]\w*(?=[\"'`])|(?<=\bcomponent )\w+|(?<=\bobject named )\w+")
+"""Matches a name in a message: in quotes, after `component`, or after `object named` (a missing handle of cocotb)."""
 _FOLDER = re.compile(r"[\w./+-]+/$")
 """Matches the folder in front of a base name."""
 _LONGEST = 300

@@ -3,11 +3,20 @@
 from __future__ import annotations
 
 import functools
+import os
 from typing import TYPE_CHECKING
 
 from pytest_dvwiki import reading
 from pytest_dvwiki.capture.make.folders import folders_of
-from pytest_dvwiki.capture.make.makefiles import HEAD, make_call, modules_in, named_makefile, top_in, values_in_log
+from pytest_dvwiki.capture.make.makefiles import (
+    HEAD,
+    make_call,
+    modules_in,
+    named_makefile,
+    texts_of,
+    top_in,
+    values_in_log,
+)
 from pytest_dvwiki.capture.make.which_makefile import Makefiles, MakeRun
 from pytest_dvwiki.capture.runners import fusesoc
 
@@ -74,11 +83,12 @@ class MakeCalls:
 
 
 def makefiles_read(makefile: Path | None, call: Call | None) -> tuple[str, ...]:
-    """Return the Makefile of a simulation, preceded by the file that its call gives by `-f`; empty if unknown."""
+    """Return the Makefile of a simulation with its includes; empty if unknown. A file given by `-f` comes first."""
     if makefile is None:
         return ()
     named = named_makefile(call.arguments, makefile.parent) if call is not None else None
-    return tuple(dict.fromkeys(map(str, filter(None, (named, makefile)))))
+    files = [path for path in (*texts_of(makefile), *(texts_of(named) if named else ())) if path.is_file()]
+    return tuple(dict.fromkeys(os.path.normpath(path) for path in (*filter(None, [named]), *files)))
 
 
 def modules_of(part: Regression) -> frozenset[str]:

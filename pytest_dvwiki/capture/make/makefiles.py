@@ -234,7 +234,7 @@ def _started_in(folder: Path, text: str, log: str, top: Path) -> Path | None:
 
     The directory matters if the Makefile reads `$(PWD)`, because `make -C` does not change that variable. The log shows
     the directory in paths that the Makefile builds from `$(PWD)`. If the log has no such paths, the directory is the
-    folder that contains the Makefile's files below `$(PWD)`.
+    folder that contains most of the Makefile's files below `$(PWD)`.
     """
     if "PWD" not in REFERENCE.findall(text):
         return folder
@@ -250,11 +250,10 @@ def _started_in(folder: Path, text: str, log: str, top: Path) -> Path | None:
         up = os.path.relpath(os.path.realpath(values.pop()), os.path.realpath(inside))
         return Path(os.path.normpath(folder / up))
     paths = [found[1] for word in below if (found := _BELOW_PWD.fullmatch(word))]
-    fitting = [
-        each
-        for each in (folder, *folder.parents)
-        if each.is_relative_to(top) and all((each / path).exists() for path in paths)
-    ]
+    folders = [each for each in (folder, *folder.parents) if each.is_relative_to(top)]
+    counts = {each: sum((each / path).exists() for path in paths) for each in folders}
+    most = max(counts.values(), default=0)  # a missing file may be the very fault
+    fitting = [each for each, number in counts.items() if number == most > 0]
     if paths and len(fitting) <= 1:
         return fitting[0] if fitting else None
     before = (line for number, _ in entries for line in lines[max(0, number - _LINES_BEFORE) : number + 1])
@@ -533,14 +532,17 @@ def python_path(makefile: Path | None) -> tuple[str, ...]:
 
 def text_of(makefile: Path) -> str:
     """Return the text of a Makefile and its includes, without comments and with continued lines joined."""
-    texts: list[str] = []
+    return "\n".join(texts_of(makefile).values())
+
+
+def texts_of(makefile: Path) -> dict[Path, str]:
+    """Return the texts of a Makefile and its includes by path, without comments and with continued lines joined."""
+    texts: dict[Path, str] = {}
     waiting = [makefile]
-    seen: set[Path] = set()
-    while waiting and len(seen) < _MOST_FILES:
+    while waiting and len(texts) < _MOST_FILES:
         path = waiting.pop(0)
-        if path not in seen:
-            seen.add(path)
+        if path not in texts:
             text = _OR.sub(r"\1", reading.start_of(path, HEAD).replace("\\\n", " "))
-            texts.append("\n".join(line for line in text.split("\n") if not line.lstrip().startswith("#")))
+            texts[path] = "\n".join(line for line in text.split("\n") if not line.lstrip().startswith("#"))
             waiting += (path.parent / name for found in _INCLUDE.findall(text) for name in found.split())
-    return "\n".join(texts)
+    return texts

@@ -72,6 +72,15 @@ def test_a_fix_that_held_is_proposed_to_open_causes_of_its_pattern(place: Layout
     assert PROPOSED not in page(place, CAUSE)
 
 
+def test_a_fix_is_not_proposed_to_another_cause_of_its_check(tmp_path: Path) -> None:
+    """That cause made the check fail although the fix was in place."""
+    place = layout(tmp_path)
+    other = f"{CAUSE}/{record(1).task_id}/2"
+    add(place, record(1, occurrence(), occurrence(other, tests=(failed("other"),)), schema=2))
+    hold(place)
+    assert "A proposal" not in page(place, other)
+
+
 def test_prompts_mark_it_as_a_proposal_with_its_page(place: Layout) -> None:
     hold(place)
     text = WikiQueryService(WikiConfig(enabled=True, wiki_dir=place.wiki, max_context_tokens=4000)).get_known_rtl_bugs()

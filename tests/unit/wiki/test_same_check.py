@@ -192,11 +192,11 @@ HELD[2:] = [replace(HELD[2], passed_again=nights(["3"], 3)[0].passed_again), *ni
 CERTAIN = [failing(1, READ, seed="1"), mended(2, READ, "1", "rtl/read.sv"), *nights("345", 3)]
 
 
-def failing_again(*tests: str, seed: str | None, seed_unknown: bool = False) -> RunRecord:
+def failing_again(*tests: str, seed: str | None, seed_unknown: bool = False, config: str | None = None) -> RunRecord:
     """Return a failing run with the fix still in the sources, and another source changed."""
     run = failing(9, *tests, seed=seed, since_fix=kept_since(FIX, "rtl/write.sv"))
     (found,) = run.occurrences
-    told = tuple(replace(test, seed_unknown=seed_unknown) for test in found.tests)
+    told = tuple(replace(test, seed_unknown=seed_unknown, config=config) for test in found.tests)
     return replace(run, occurrences=(replace(found, tests=told),))
 
 
@@ -204,6 +204,7 @@ def failing_again(*tests: str, seed: str | None, seed_unknown: bool = False) -> 
     ("back", "causes"),
     [
         pytest.param(failing_again(READ, seed="1"), 2, id="the seed that passed with the fix"),
+        pytest.param(failing_again(READ, seed="1", config="c" * 12), 2, id="it, in another configuration"),
         pytest.param(failing_again(READ, seed="6"), 1, id="another seed"),
         pytest.param(failing_again(READ, seed=None, seed_unknown=True), 1, id="unknown"),
     ],

@@ -425,6 +425,19 @@ def test_a_pass_on_another_simulator_begins_none(project: Project) -> None:
     assert (found.good, found.log_count) == (good, 2)
 
 
+def test_the_range_of_a_fix_that_did_not_hold_is_not_that_of_another_simulator(project: Project) -> None:
+    project.run(fails=True, seed="1", simulator="verilator")
+    project.run(fails=True, seed="1")
+    project.commit("no fix")
+    project.run(seed="1")
+    project.run(fails=True, seed="1")
+    project.commit("fifo: fix")
+    record = project.run(seed="1", simulator="verilator", named=True).record
+    assert record is not None
+    (fix,) = record.fixes
+    assert [line.partition(" ")[2] for line in fix.log or ()] == ["fifo: fix", "no fix"]
+
+
 @pytest.mark.parametrize(
     ("simulator", "config", "report", "commits"),
     [

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from pytest_dvwiki.capture.make.calls import makefiles_read
 from pytest_dvwiki.capture.make.makefiles import assignments, from_outside, make_call, python_path, text_of
 
 from ...effort import seconds
@@ -390,3 +391,22 @@ def test_a_makefile_that_reads_the_folder_of_the_shell_is_called_from_there(
     (tmp_path / "sim" / "Makefile").write_text("VERILOG_SOURCES = $(PWD)/rtl/dut.sv\n")
     found = make_call(tmp_path / "sim" / "Makefile", log.format(root=tmp_path), tmp_path, {})
     assert (found and (found.folder, found.arguments)) == expected
+
+
+def test_make_is_called_from_the_folder_that_has_most_of_the_files(tmp_path: Path) -> None:
+    (tmp_path / ".git").mkdir()
+    (tmp_path / "rtl").mkdir()
+    (tmp_path / "rtl" / "dut.sv").touch()
+    (tmp_path / "sim").mkdir()
+    (tmp_path / "sim" / "Makefile").write_text("VERILOG_SOURCES = $(PWD)/rtl/dut.sv\nTOP = $(PWD)/bench/top.sv\n")
+    found = make_call(tmp_path / "sim" / "Makefile", "make: *** Error 1\n", tmp_path, {})
+    assert found is not None
+    assert (found.folder, found.arguments) == (".", ("make", "-C", "sim"))
+
+
+def test_a_simulation_reads_the_includes_of_its_makefile(tmp_path: Path) -> None:
+    (tmp_path / "sim").mkdir()
+    makefile, common = tmp_path / "sim" / "Makefile", tmp_path / "common.mk"
+    makefile.write_text("include ../common.mk missing.mk\n-include $(shell cocotb-config --makefiles)/Makefile.sim\n")
+    common.touch()
+    assert makefiles_read(makefile, None) == (str(makefile), str(common))
