@@ -27,24 +27,13 @@ __all__ = [
 ]  # fmt: skip
 
 _HOMES = {
-    "Filters": "wiki.finding.search",
-    "LintReport": "upkeep.lint",
-    "MemoryStore": "wiki.store_memory",
-    "MemoryWiki": "wiki.store_memory",
-    "PromptLoader": "agent.loader",
-    "SearchResult": "wiki.finding.search",
-    "SpecGenerator": "specs.generate",
-    "SpecResult": "specs.generate",
-    "Store": "wiki.store_protocol",
-    "WikiConfig": "wiki.config",
-    "WikiIngestResult": "intake.service",
-    "WikiIngestService": "intake.service",
-    "WikiLintService": "upkeep.lint",
-    "WikiQueryService": "agent.query",
-    "WikiSearchIndex": "wiki.finding.search",
-    "WikiStore": "wiki.store",
-    "__version__": "version",
-}
+    "Filters": "wiki.finding.search", "LintReport": "upkeep.lint", "MemoryStore": "wiki.store_memory",
+    "MemoryWiki": "wiki.store_memory", "PromptLoader": "agent.loader", "SearchResult": "wiki.finding.search",
+    "SpecGenerator": "specs.generate", "SpecResult": "specs.generate", "Store": "wiki.store_protocol",
+    "WikiConfig": "wiki.config", "WikiIngestResult": "intake.service", "WikiIngestService": "intake.service",
+    "WikiLintService": "upkeep.lint", "WikiQueryService": "agent.query", "WikiSearchIndex": "wiki.finding.search",
+    "WikiStore": "wiki.store", "__version__": "version",
+}  # fmt: skip
 
 
 def __getattr__(name: str) -> object:

@@ -24,7 +24,7 @@ _logger = logging.getLogger(__name__)
 
 
 class SessionReader:
-    """Finds the failures in the texts of one session, in prose by a model if there is one; a context manager."""
+    """Finds the failures in the texts of one session by rules, or else by the model; a context manager."""
 
     def __init__(self, layout: Layout, llm: Model | None = None) -> None:
         self._layout = layout
