@@ -46,7 +46,7 @@ def run_of(orphan: Orphan, *, root: Path, interest: Interest) -> Run:
     for failure in reported:
         results[failure.nodeid] = _worse(results.get(failure.nodeid), _result(failure))
     simulators: dict[Simulator, None] = {}
-    texts = _OwnTexts(orphan, root)
+    texts = _OwnTexts(orphan, root, _MOST_BYTES)
     for begin in orphan.running:
         outcome = _outcome(begin, root, interest, tuple(texts.of(begin)))
         unfinished = next((unfinished for unfinished in orphan.unfinished if unfinished.runner == begin.nodeid), None)
@@ -143,7 +143,7 @@ class _OwnTexts(Struct):
 
     orphan: Orphan
     root: Path
-    left: int = _MOST_BYTES
+    left: int
     """Number of bytes that may still be read."""
 
     def of(self, begin: Begin) -> Iterator[LogText]:
