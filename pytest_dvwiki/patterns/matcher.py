@@ -8,6 +8,7 @@ Texts are read as bytes in UTF-8; a line that is not valid UTF-8 is read as Lati
 
 from __future__ import annotations
 
+import functools
 import re
 from typing import TYPE_CHECKING
 
@@ -148,7 +149,7 @@ class Matcher:
         """
         block = _encoded(text)
         counted = position = 0
-        for offset, hit in self.search(block, KindCounts(ENOUGH), has_companion=CompanionLines(text).has):
+        for offset, hit in self.search(block, KindCounts(ENOUGH), has_companion=_companions(text)):
             position += offset - counted if text.isascii() else len(block[counted:offset].decode("utf-8", _ANY))
             counted = offset
             if hit.pattern.tier != "benign":
@@ -165,7 +166,7 @@ class Matcher:
         found: list[Hit] = []
         line, counted = first_line, 0
         block = _encoded(text)
-        for offset, hit in self.search(block, KindCounts(None), has_companion=CompanionLines(whole or text).has):
+        for offset, hit in self.search(block, KindCounts(None), has_companion=_companions(whole or text)):
             line += block.count(b"\n", counted, offset)
             counted = offset
             if hit.pattern.tier != "benign":
@@ -295,19 +296,8 @@ class Matcher:
         return known
 
 
-class CompanionLines:
-    """Searches a text for lines that match `together_with`, once per pattern."""
-
-    def __init__(self, text: str) -> None:
-        self._text = text
-        self._known: dict[str, bool] = {}
-
-    def has(self, rule: Rule) -> bool:
-        """Return whether the text has a line that matches the pattern's `together_with`."""
-        name = rule.pattern.id
-        if name not in self._known:
-            self._known[name] = rule.has_companion(self._text)
-        return self._known[name]
+def _companions(text: str) -> Callable[[Rule], bool]:
+    return functools.cache(lambda rule: rule.has_companion(text))  # searched once per pattern
 
 
 def _kind(line: str) -> str:
