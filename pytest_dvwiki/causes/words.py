@@ -177,7 +177,7 @@ def _came(statement: of.Came, style: Style = PLAIN) -> str:
         seen = "seen again" if statement.again else "first seen"
         return f"{seen} at {_last_pass(found, good, bad, where)}{owners}"
     if found.dirty:
-        absent = f"or with the commits since {good}, which did not have this failure"
+        absent = f"or with a commit after {good}, where it passed"
         absent = "where it was absent without them" if found.good == found.bad else absent
         return f"came with uncommitted changes{where} at {bad}, {absent}{owners}"
     commits = [(short(commit), subject) for commit, _, subject in (line.partition(" ") for line in found.likely)]

@@ -331,7 +331,7 @@ def _passes(session: Session, width: int) -> Iterator[Line]:
         passing = [test for test in each.tests if test not in each.fails_inside]
         for tests, verbs, what in (
             (passing, ("passes", "pass"), "again"),
-            (each.fails_inside, ("gets", "get"), "past this error, though a test inside fails"),
+            (each.fails_inside, ("gets", "get"), "past this error, but a test inside fails"),
         ):
             names = list(dict.fromkeys(map(_short, tests)))
             more = f", +{len(names) - _MOST_TESTS}" if len(names) > _MOST_TESTS else ""
