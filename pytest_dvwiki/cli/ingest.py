@@ -560,6 +560,8 @@ class _Ingest:
 
         layout = self._settings.layout
         session = terminal.Session(archived=archived, root=layout.root, here=Path.cwd(), wiki=layout.wiki)
+        if archived.passed and not archived.causes:
+            print()
         for line in terminal.render(session, verbosity=0, width=shutil.get_terminal_size().columns):
             print(line.text)
 
