@@ -135,8 +135,9 @@ def _entry(archive: Archive, causes: _Causes, failure: _LastFailure, passing: Se
     seed_unknown = bool(failed_with) and not seeds
     seed = next((one for one in seeds if one in {by.seed, *by.other_seeds}), seeds[0] if seeds else None)
     by = replace(by, seed=seed) if seed in by.other_seeds else by
-    states = (state for state in causes.fixes(fingerprint) if state.moment > moment and state.returned is None)
-    fixed = next((state.fix for state in states), None)
+    # The first passes of a fix that is not proven were chance if the cause returned.
+    states = (state for state in causes.fixes(fingerprint) if state.fix.counts or state.returned is None)
+    fixed = next((state.fix for state in states if state.moment > moment), None)
     proven = fixed is not None and fixed.counts
     if proof >= fixes.ANY_SEED and (deterministic or proven or seed_unknown or by.seed != seed):
         return None

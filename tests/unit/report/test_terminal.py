@@ -415,7 +415,7 @@ def test_where_no_commit_is_certain_none_is_named() -> None:
     )
     here = "first seen at aaaaaaa, where it passed before with another seed "
     assert said(passed_with="other", bad=CAME.good).startswith(here)
-    dirty = "with uncommitted changes in rtl/regs.v at fffffff, or with the commits since aaaaaaa, which did not have"
+    dirty = "with uncommitted changes in rtl/regs.v at fffffff, or with a commit after aaaaaaa, where it passed"
     assert said(dirty=True).startswith(dirty)
     # A record of an earlier version has both.
     assert "regs: ack" not in said(dirty=True, log=CAME.log, log_count=2)

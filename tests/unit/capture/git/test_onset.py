@@ -429,7 +429,7 @@ def test_the_range_of_a_fix_that_did_not_hold_is_not_that_of_another_simulator(p
     project.run(fails=True, seed="1", simulator="verilator")
     project.run(fails=True, seed="1")
     project.commit("no fix")
-    project.run(seed="1")
+    project.run(seed="2")
     project.run(fails=True, seed="1")
     project.commit("fifo: fix")
     record = project.run(seed="1", simulator="verilator", named=True).record
