@@ -21,8 +21,6 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.sim
 
 
-MAIN = {"runner": ("default", "no_capture")}
-"""Sessions and modes that `make test` runs; it runs other sessions in their first mode. `make outcomes` runs all."""
 LEFT_OUT = ("ghdl_", "verilator", "cocotb_test_", "runner_thread")
 """Slow sessions with the same results as others on Icarus; only `make outcomes` runs them."""
 NOT_COMPARED = ("verilator", "ghdl", "cocotb_test", "native_timeout", "runner_timeout")
@@ -32,9 +30,9 @@ COMPARED = ("native_reruns-", "plain_crash-")
 
 
 def marks(session: Session, mode: str) -> list[pytest.MarkDecorator]:
-    """Return the marks that leave a slow session to `make outcomes`."""
-    modes = () if session.name.startswith(LEFT_OUT) else MAIN.get(session.name, session.modes[:1])
-    return [] if mode in modes else [pytest.mark.further_mode]
+    """Return the marks that leave slow sessions, and all modes but the first of a session, to `make outcomes`."""
+    is_left_out = session.name.startswith(LEFT_OUT) or mode != session.modes[0]
+    return [pytest.mark.further_mode] if is_left_out else []
 
 
 RUNS = [
