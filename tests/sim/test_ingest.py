@@ -95,6 +95,25 @@ def test_a_makefile_regression_is_archived_afterwards(project: Project) -> None:
     assert "COCOTB_TEST_FILTER" not in later["variables"]
 
 
+@pytest.mark.further_mode
+def test_the_log_of_a_make_for_several_folders_makes_them_one_run(project: Project) -> None:
+    for folder in ("a", "b", "c"):
+        (project.folder / folder).mkdir()
+        for name in ("Makefile", "rtl", "bench"):
+            there = project.folder / folder / name
+            (shutil.copytree if name != "Makefile" else shutil.copy)(project.folder / name, there)
+    calls = "make -C a; SOURCE=broken make -C c; make -C b"
+    variables = {"COCOTB_TEST_MODULES": "checks_bench", "SOURCE": "dut"}
+    project.call(["sh", "-c", f"({calls}) > night.log 2>&1"], environment("icarus", variables))
+    ingest(project, ".")
+    record = project.archive.record
+    tests = [test for cause in record.causes for test in cause.tests]
+    assert {test.nodeid.partition("::")[0] for test in tests} == {"a", "b", "c"}
+    assert len(tests) == len({test.nodeid for test in tests}) == record.totals["failed"]
+    assert {test.simulator for test in tests} == {"icarus"}
+    assert all(cause.label == "compile_error/syntax_error" for cause in record.causes if cause.tests[0].nodeid == "c")
+
+
 def test_pyuvm_under_make_is_named_by_its_scoreboard_and_config_db(project: Project) -> None:
     make(project, "uvm_bench")
     ingest(project, "results.xml")  # the log is the newest beside it
