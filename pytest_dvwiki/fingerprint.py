@@ -177,11 +177,15 @@ def _without_fields(text: str) -> str:
     """
     opened = _OBJECT.match(text)
     name, start = (opened[1], opened.end(1)) if opened else ("", 0)
-    closing = _CLOSING.get(text[start : start + 1], "")
-    if not closing or not (opened or "..." in text):
+    closing, cut = _CLOSING.get(text[start : start + 1], ""), text.find("...")
+    is_string = closing in {"'", '"'}
+    if is_string and 0 < text.find(closing, 1) < cut:
+        cut = -1  # something after the string was cut
+    if not closing or (cut < 0 and not opened):
         return text
-    end = text.rfind(closing) if "..." in text else _end_of_call(text, start)
-    return f"{name}(V){text[end + 1 :]}" if opened else f"V{text[end + 1 :]}"
+    end = _end_of_call(text, start) if cut < 0 else text.find(closing, cut) if is_string else text.rfind(closing)
+    rest = text[end + 1 :] if end >= 0 else ""
+    return f"{name}(V){rest}" if opened else f"V{rest}"
 
 
 def _end_of_call(text: str, start: int) -> int:

@@ -261,7 +261,7 @@ def _has_ended(
     fixed: Standing, before: frozenset[FailingTest], seen: CheckFailure, db: sqlite3.Connection, passes: Passes
 ) -> bool:
     """Return whether a cause is fixed for good, with its fix still in the sources, although its tests fail again."""
-    seen = replace(seen, failing=frozenset(_as_repaired(test, fixed) for test in seen.failing))
+    seen = replace(seen, failing=frozenset(_as_repaired(test, fixed, passes) for test in seen.failing))
     state = fixed.state
     change = _since(fixed, seen.changes)
     again = {test for test in seen.failing if test.target in fixed.tests}
@@ -276,14 +276,16 @@ def _has_ended(
     return repaired and _turned(fixed, again, seen, db, passes)
 
 
-def _as_repaired(test: FailingTest, fixed: Standing) -> FailingTest:
+def _as_repaired(test: FailingTest, fixed: Standing, passes: Passes) -> FailingTest:
     """Return a failing test in the configuration in which a fix repaired it, if that was only one.
 
-    A change of the build command, such as a parameter in a Makefile, gives the same test another configuration.
+    A change of the build command, such as a parameter in a Makefile, gives the same test another configuration. A
+    configuration that had passed before the fix is another one of several.
     """
     on = (test.target.nodeid, test.target.simulator)
     same = [each for each in fixed.tests if (each.nodeid, each.simulator) == on]
-    return test._replace(target=same[0]) if len(same) == 1 else test
+    is_new = len(same) == 1 and test.target not in same and not passes.before(test.target, fixed.state.moment)
+    return test._replace(target=same[0]) if is_new else test
 
 
 def _passed_since(

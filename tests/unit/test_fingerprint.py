@@ -273,9 +273,17 @@ def test_the_longest_line_is_masked_in_linear_time(unit: str) -> None:
             r"assert Tlp(data=bytearray(b''), ki...False, id=Id(bus=1)) == Tlp(data=bytearray(b''), kind=Ki...us=1))",
         ],
         ["assert 'a long st...te is IDLE' == 'a long st...tate is IDLE'", "assert {'a': 1, 'bcd...} == ['e', 'f...']"],
+        ["assert Tlp(data=b'ab...", "assert Tlp(kind=2, data=b'ab..."],
         ["rtl/a.v:1: error: no `d' in `a.genblk1'", "rtl/a.v:9: error: no `d' in `a.genblk3'"],
     ],
-    ids=["a list and its only value", "bytes with quotes", "fields", "cut values", "names of generate blocks"],
+    ids=[
+        "a list and its only value",
+        "bytes with quotes",
+        "fields",
+        "cut values",
+        "cut ends",
+        "names of generate blocks",
+    ],
 )
 def test_how_long_a_value_is_and_what_a_tool_counts_tells_no_cause_apart(texts: list[str]) -> None:
     assert len({of(text) for text in texts}) == 1

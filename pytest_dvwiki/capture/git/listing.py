@@ -339,7 +339,7 @@ def _unimported(git: Git, names: Collection[str], reads: Collection[str]) -> set
     packages = {path.parent for path in paths}
     found = {name for name in modules if not packages.isdisjoint(PurePosixPath(name).parents)}
     readers = (f":(top,literal){name}" for name in reads if name.endswith(".py") or MAKEFILE.search(name))
-    if git.ask("grep", "-lE", "-e", _AT_RUN_TIME, "--", *readers):
+    if git.ask("grep", "-lE", "-e", _AT_RUN_TIME, "--", *readers) or git.is_late:
         return set()
     return found | _unused_scripts(git, modules - found, reads)
 
@@ -357,21 +357,31 @@ def _unused_scripts(git: Git, names: Collection[str], reads: Collection[str]) ->
     if not names or not reads:
         return set()
     paths = [f":(top,literal){name}" for name in reads if name != NO_HDL]
-    if not_in_git(git, reads) or git.ask("grep", "-liE", "-e", _FROM_FILES, "--", *paths):
+    if not_in_git(git, reads) != set() or git.ask("grep", "-liE", "-e", _FROM_FILES, "--", *paths):
         return set()
     stems = {name: PurePosixPath(name).stem for name in names}
     wanted = (part for stem in sorted({*stems.values()}) for part in ("-e", stem))
     found = (git.ask("grep", "-ohwF", "--no-color", *wanted, "--", *paths) or "").split("\n")
-    return {name for name, stem in stems.items() if stem not in found}
+    return set() if git.is_late else {name for name, stem in stems.items() if stem not in found}
 
 
-def not_in_git(git: Git, reads: Collection[str]) -> set[str]:
-    """Return the files that a simulation read and git does not have, such as generated HDL."""
+def not_in_git(git: Git, reads: Collection[str], *options: str) -> set[str] | None:
+    """Return the files that a simulation read and git does not have, such as generated HDL.
+
+    Args:
+        git: Answers queries about the repository.
+        reads: All files that were read.
+        options: Options of `git ls-files`; by default, git does not have the files of submodules.
+
+    Returns:
+        None if git does not answer.
+    """
     names = {*reads} - {NO_HDL}
     if not names:
         return set()
-    found = git.ask("ls-files", "-z", "--full-name", "--", *(f":(top,literal){name}" for name in names))
-    return names - {*(found or "").split("\0")}
+    paths = (f":(top,literal){name}" for name in names)
+    found = git.ask("ls-files", *options, "-z", "--full-name", "--", *paths)
+    return None if found is None else names - {*found.split("\0")}
 
 
 def _running_others(git: Git, names: Collection[str], reads: Collection[str], failed: str) -> set[str]:

@@ -86,9 +86,10 @@ _LACKS = re.compile(
 )
 """Matches a report of a missing file."""
 _MISSES = re.compile(
-    r"(?i)\b(?:unknown|unresolved|undefined|undeclared|missing|not (?:found|declared|defined|known|exist|have|match)"
-    r"|no (?:such|module|child|rule|definition|member|attribute|package|design|entity|top)|has no|lacks?|un(?:able)? to"
-    r"|(?:can|could) ?(?:not|n.t)|(?:does|do|is|are)n.t|find|open|import|include|load|bind)"
+    r"(?i)\b(?:un(?:known|resolved|defined|declared|bound)|missing|has no|lacks?|un(?:able)? to"
+    r"|not (?:found|declared|defined|known|exist|have|match|compiled|bound|elaborated|visible)"
+    r"|no (?:such|modules?|child|objects?|rule|declarations?|definitions?|function|method|port|member|attribute|package"
+    r"|design|entity|top)|(?:can|could) ?(?:not|n.t)|(?:does|do|is|are)n.t|find|open|import|include|load|bind)"
 )
 """Matches words of a message about something that the design or the testbench lacks."""
 _FILE = re.compile(r"(?<![\w.-])[A-Za-z_][\w-]*\.[A-Za-z]\w{0,7}(?![\w.])")
@@ -256,7 +257,9 @@ class Repository:
     def _of_commits(self, before: Vcs, now: Vcs, files: Sequence[str], suspects: _Suspects) -> Difference:
         """Return the commits between two states, unless only generated files can explain the difference."""
         found = self._commits(before, now, files, suspects)
-        generated = sorted(not_in_git(self._git, suspects.reads)) if found.is_unread else []
+        generated = (
+            sorted(not_in_git(self._git, suspects.reads, "--recurse-submodules") or ()) if found.is_unread else []
+        )
         if not generated:
             return found
         shown = few(generated, _IN_TEXT)

@@ -43,16 +43,23 @@ def with_logs_elsewhere(groups: Iterable[Group], given: Iterable[Artefact] = ())
     runs = [_Run(group) for group in groups]
     files = [artefact for run in runs for artefact in run.group.artefacts]
     with_results = {artefact.folder for artefact in files if artefact.kind == "results"}
-    others = [log for log in given if not _move(log, runs)]
+    seeds = {case.seed for run in runs for case in run.cases}
+    others = [log for log in given if not _move(log, runs, seeds)]
     for log in files:
         if log.kind == "log" and log.folder not in with_results:
-            _move(log, runs)
+            _move(log, runs, seeds)
     return [run.group for run in runs if run.group.artefacts], others
 
 
-def _move(log: Artefact, runs: Sequence[_Run]) -> bool:
-    """Move a log to the run that it belongs to, and return whether there is one."""
-    fitting = _fitting(log, runs)
+def _move(log: Artefact, runs: Sequence[_Run], seeds: set[str | None]) -> bool:
+    """Move a log to the run that it belongs to, and return whether there is one.
+
+    Args:
+        log: The log.
+        runs: All runs.
+        seeds: The seeds in their results files.
+    """
+    fitting = _fitting(log, runs, seeds)
     if not fitting:
         return False
     for run in runs:
@@ -70,10 +77,6 @@ class _Run:
         self.folders = {str(each.path.parent) for each in results}
         cases = [case for each in results for case in _cases(each)]
         self.cases = cases if all(case.seed is not None for case in cases) else []
-
-    @property
-    def seeds(self) -> set[str | None]:
-        return {case.seed for case in self.cases}
 
     def fits(self, part: Regression) -> bool:
         """Return whether all tests in a part of a log are among the tests of this run."""
@@ -111,9 +114,8 @@ def _cases(results: Artefact) -> Sequence[Case]:
         return ()
 
 
-def _fitting(log: Artefact, runs: Sequence[_Run]) -> list[_Run]:
+def _fitting(log: Artefact, runs: Sequence[_Run], seeds: set[str | None]) -> list[_Run]:
     """Return the runs that a log belongs to, in order; none if that is not certain."""
-    seeds = {seed for run in runs for seed in run.seeds}
     if seeds.isdisjoint(_SEED.findall(reading.start_of(log.path, _HEAD))):
         return []
     try:

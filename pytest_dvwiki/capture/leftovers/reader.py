@@ -81,8 +81,14 @@ def read_leftovers(
     free = [log for log in _free(run_logs, later) if log.path not in archived and _has_content(log, run)]
     simulations = LogNames(root, run_logs)
     failed_builds = FailedBuilds(run, parts, simulations, (artefact.folder for artefact in results))
+    unfit = {log.path: log for log in run_logs.unfit()}
+    run.notes += (
+        f"{log.shown}: its seeds and tests are in no results file, so its failures do not count; ingest it alone"
+        for log in unfit.values()
+    )
     for log in run_logs.given:
-        failed_builds.add_stopped(log, list(stopped_in(log.path)))
+        if log.path not in unfit:
+            failed_builds.add_stopped(log, list(stopped_in(log.path)))
     cases = [case for _, file in parsed if file is not None for case in file.cases]
     failed = {artefact.path.parent: False for artefact in results}
     for artefact, file in parsed:
@@ -101,7 +107,8 @@ def read_leftovers(
     run.drop_unversioned()
     sources = {source.path: source for source in (*results, *_used(run_logs), *later.values())}
     run.sources = sorted(
-        (source for path, source in sources.items() if path not in archived), key=lambda source: source.shown
+        (source for path, source in sources.items() if path not in archived and path not in unfit),
+        key=lambda source: source.shown,
     )
     run.times = run.times or [source.modified for source in run.sources]
     return run

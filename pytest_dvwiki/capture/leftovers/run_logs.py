@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from pytest_dvwiki.capture.files.artefacts import log_at, may_be_log
-from pytest_dvwiki.capture.leftovers.names import is_named_after_folder
+from pytest_dvwiki.capture.leftovers.names import is_named_after_folder, without_module
 from pytest_dvwiki.capture.simulations.regression import read_regressions
 from pytest_dvwiki.logtext.logs import LogText
 
@@ -55,12 +55,16 @@ class RunLogs:
         """Logs that were given for results files, or have been matched with one."""
         self._joined: set[Path] = set()
         """Logs read together with a results file."""
+        self._refused: set[Path] = set()
+        """Given logs that did not fit a results file."""
         self._earlier: list[tuple[Artefact, Artefact]] = []
         """Pairs of a results file and the log of a later run that ended before its first test."""
         self._logs_in: dict[Path, int] = {}
         """Maps a folder to its number of logs, as soon as they have been counted."""
         self._parts_of: dict[Path, list[Regression]] = {}
         """Maps a log to its regressions, which are cached until the log has been matched with a results file."""
+        self._shown: dict[Path, list[tuple[str | None, list[str]]]] = {}
+        """Maps a log to the seed and the tests of each of its simulations."""
         self._alike: dict[tuple[str | None, str], str] = {}
         """Maps a folder (None for any) and the extension of a log to the extension of its results file.
 
@@ -138,6 +142,10 @@ class RunLogs:
         """Return pairs of a results file and a log of a later run, if no other results file was read with the log."""
         return [(artefact, log) for artefact, log in self._earlier if log.path not in self._joined]
 
+    def unfit(self) -> list[Artefact]:
+        """Return the given logs that fit no results file."""
+        return [log for log in self.given if log.path in self._refused and log.path not in self._joined]
+
     def is_followed(self, artefact: Artefact) -> bool:
         """Return whether one of the logs is from a later run than a results file."""
         return any(earlier is artefact for earlier, _ in self._earlier)
@@ -146,6 +154,7 @@ class RunLogs:
         """Return the logs given for results files, else the newest unclaimed log beside the results file."""
         if given := [log for log in self.given if file is None or self._may_belong(log, file)]:
             return given
+        self._refused.update(log.path for log in self.given)
         free = [log for log in self._beside(artefact) if log.path not in self.claimed]
         newest = sorted(free, key=lambda log: (log.modified, log.shown))[-1:]
         return [log for log in newest if file is None or self._may_belong(log, file)]
@@ -160,13 +169,26 @@ class RunLogs:
         return own
 
     def _may_belong(self, log: Artefact, file: ResultsFile) -> bool:
-        """Return whether a log may be from the run of a results file; different seeds rule it out."""
-        seeds = {case.seed for case in file.cases} - {None}
-        try:
-            logged = {part.seed for part in self.parts(log)} - {None}
-        except OSError:
+        """Return whether a log may be from the run of a results file; different seeds or tests rule it out."""
+        shown = self._shown_by(log)
+        if shown is None:
             return False
-        return not seeds or not logged or not seeds.isdisjoint(logged)
+        seeds = {case.seed for case in file.cases} - {None}
+        logged = {seed for seed, _ in shown} - {None}
+        if seeds and logged and seeds.isdisjoint(logged):
+            return False
+        names = {without_module(name) for _, tests in shown for name in tests}
+        return not names or not file.cases or any(case.name in names for case in file.cases)
+
+    def _shown_by(self, log: Artefact) -> list[tuple[str | None, list[str]]] | None:
+        """Return the seed and the tests of each simulation in a log; None if the log cannot be read."""
+        if log.path not in self._shown:
+            try:
+                parts = self.parts(log)
+            except OSError:
+                return None
+            self._shown[log.path] = [(part.seed, [block.name for block in part.blocks]) for part in parts]
+        return self._shown[log.path]
 
     def _ended_before_its_tests(self, log: Artefact, file: ResultsFile) -> bool:
         """Return whether a log is from a run that came after a results file and failed before its tests started.

@@ -87,7 +87,8 @@ def makefiles_read(makefile: Path | None, call: Call | None) -> tuple[str, ...]:
     if makefile is None:
         return ()
     named = named_makefile(call.arguments, makefile.parent) if call is not None else None
-    files = [path for path in (*texts_of(makefile), *(texts_of(named) if named else ())) if path.is_file()]
+    files = (*texts_of(makefile), *(texts_of(named) if named else ()))
+    files = tuple(path for path in files if os.path.isfile(path))  # noqa: PTH113  # a name may be too long
     return tuple(dict.fromkeys(os.path.normpath(path) for path in (*filter(None, [named]), *files)))
 
 

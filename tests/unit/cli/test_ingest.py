@@ -271,6 +271,40 @@ def test_the_log_of_several_folders_makes_them_one_run(project: Path, words: lis
     assert sorted(tests) == [("a::bad", "icarus"), ("b::bad", "icarus"), ("c", "icarus")]
 
 
+def test_a_given_log_of_other_simulations_is_named_and_is_no_source(
+    project: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    write(project, {"a/results.xml": results(7), "logs/other.log": log(8)})
+    assert main(["ingest", "a", "--log", "logs/other.log"]) == 0
+    (record,) = written(project)
+    assert [source["path"] for source in record["sources"]] == ["a/results.xml"]
+    told = "logs/other.log: its seeds and tests are in no results file, so its failures do not count; ingest it alone"
+    assert told in capsys.readouterr().err
+    assert main(["ingest", "logs/other.log"]) == 0
+    assert len(written(project)) == 2
+
+
+def test_a_log_is_read_a_few_times_only_however_many_results_have_its_seed(
+    project: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One folder has the results, and another one has the logs."""
+    names = [f"test_{number}" for number in range(10)]
+    shown = {f"logs/{name}.log": log(test=name).replace("bench.good", f"bench.good_{name}") for name in names}
+    found = {f"res/{name}.xml": results(test=name).replace('"good"', f'"good_{name}"') for name in names}
+    write(project, found | shown)
+    read: list[Path | None] = []
+
+    def counted(text: LogText, interest: Interest) -> list[Regression]:
+        read.append(text.path)
+        return read_regressions(text, interest)
+
+    monkeypatch.setattr(run_logs, "read_regressions", counted)
+    assert main(["ingest", "res", "logs"]) == 0
+    assert len(read) <= 2 * len(names)
+    (record,) = written(project)
+    assert record["totals"]["failed"] == len(names)
+
+
 def test_a_log_with_earlier_runs_of_the_same_tests_is_a_run_of_its_own(project: Path) -> None:
     shown = "".join(entered(project, *run) for run in (("a", log(6)), ("a", log(7)), ("b", log(8))))
     write(project, {"nights.log": shown, "a/results.xml": results(7), "b/results.xml": results(8)})

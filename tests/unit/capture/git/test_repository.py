@@ -526,7 +526,13 @@ def test_a_drawing_was_not_read_unless_code_may_name_it(
 
 @pytest.mark.parametrize(
     ("text", "is_counted"),
-    [("expected 3, got 4", True), ("error: Unknown module type: regs", False), ("regs.v: expected 3, got 4", False)],
+    [
+        ("expected 3, got 4", True),
+        ("error: Unknown module type: regs", False),
+        ("AttributeError: top contains no object named rd_ptr", False),
+        ('no declaration for "fifo_pkg"', False),
+        ("regs.v: expected 3, got 4", False),
+    ],
 )
 def test_a_removed_file_matters_only_if_the_failure_lacks_something(
     project: Project, text: str, is_counted: bool
