@@ -184,7 +184,8 @@ class Listing:
         """
         if not self._reads:
             return set()
-        unread = self._unread_files - {*known} - self.changed(absent) - self._special
+        lacked = {name for name in self.changed(absent) if not (NO_HDL in self._reads and HDL.search(name))}
+        unread = self._unread_files - {*known} - lacked - self._special
         code = {
             each.line: each.touched.keys() - unread - self._only_comments.get(each.name, set()) for each in self.commits
         }
@@ -233,7 +234,8 @@ class Listing:
 
         The result is empty if there is nothing to compare, or too many commits or files.
         """
-        paths = [f":(top,literal){name}" for name in self.files if name not in self._unread_files]
+        unread = self._unread_files - self.changed("A", "D")  # the failing run may have needed a file that it lacked
+        paths = [f":(top,literal){name}" for name in self.files if name not in unread]
         if not 1 < len(self.commits) <= MOST_COMPARED or not 0 < len(paths) <= MOST_COMPARED:
             return {}
         return {name: patch for name, _, patch in _parts(self._log(*PATCH, *self.span, "--", *paths))}
