@@ -146,6 +146,7 @@ _SERIES = re.compile(r"\bV(?:[ ,]+V\b)+")
 _LIST = re.compile(r"(?:(?<=\bassert )|(?<=[=!]= ))\[(?:V(?:, \.\.\.)?)?\]")
 """Matches a masked list in a comparison; it becomes `V`, because another occurrence may have a single value there."""
 _COMPARES = re.compile(r"(\bassert |[^=!<>][=!]= )")
+"""Matches what comes before a compared value."""
 _OBJECT = re.compile(r"([A-Za-z_][\w.]*)\(\w+=")
 """Matches the beginning of an object printed with its fields, such as `Packet(length=3, data=b'')`."""
 _CLOSING = {"(": ")", "[": "]", "{": "}", "'": "'", '"': '"'}
@@ -161,8 +162,7 @@ def mask(text: str) -> str:
     `XZ`; dates, URLs and UUIDs become `DATE`, `URL` and `UUID`. Paths keep their base name and hierarchies their last
     name. Words are kept, even words of hex digits (`be`, `port A`), and so are names such as `sha256` or `fifo_32x8`.
     """
-    # The parts at odd places compare; a compared value follows each of them.
-    first, *parts = _COMPARES.split(shortened(text))
+    first, *parts = _COMPARES.split(shortened(text))  # in turns what comes before a compared value, and the value
     parts[1::2] = map(_without_fields, parts[1::2])
     text = "".join((first, *parts))
     is_compared = _EXPECTS.search(text) is not None and _OBSERVES.search(text) is not None
@@ -183,7 +183,12 @@ def _without_fields(text: str) -> str:
         cut = -1  # something after the string was cut
     if not closing or (cut < 0 and not opened):
         return text
-    end = _end_of_call(text, start) if cut < 0 else text.find(closing, cut) if is_string else text.rfind(closing)
+    if cut < 0:
+        end = _end_of_call(text, start)
+    elif is_string:
+        end = text.find(closing, cut)
+    else:
+        end = text.rfind(closing)
     rest = text[end + 1 :] if end >= 0 else ""
     return f"{name}(V){rest}" if opened else f"V{rest}"
 

@@ -264,6 +264,7 @@ class MainRole:
         with self._guard("showing the summary"):
             self._show(terminalreporter)
             return
+        # The guard has caught an error and noted it.
         for note in self._guard.notes:
             terminalreporter.write_line(f"dvwiki: {note}")
 

@@ -86,7 +86,7 @@ _LACKS = re.compile(
 )
 """Matches a report of a missing file."""
 _MISSES = re.compile(
-    r"(?i)\b(?:un(?:known|resolved|defined|declared|bound)|missing|has no|lacks?|un(?:able)? to"
+    r"(?i)\b(?:un(?:known|resolved|defined|declared|bound)|missing|has no|lacks?|unable to"
     r"|not (?:found|declared|defined|known|exist|have|match|compiled|bound|elaborated|visible)"
     r"|no (?:such|modules?|child|objects?|rule|declarations?|definitions?|function|method|port|member|attribute|package"
     r"|design|entity|top)|(?:can|could) ?(?:not|n.t)|(?:does|do|is|are)n.t|find|open|import|include|load|bind)"
@@ -251,18 +251,17 @@ class Repository:
         code = [name for name in files or () if name not in same]
         if files == () or (files and not same_edits and self._are_irrelevant(before.commit, code, edited, reads)):
             return Difference(change="nothing") if same_edits else self._uncommitted(before, now, suspects)
+        between = before, now, files or (), suspects
         is_older = self._is_ancestor(now.commit, before.commit)
-        return Difference(change="older") if is_older else self._of_commits(before, now, files or (), suspects)
+        return Difference(change="older") if is_older else self._commits_or_generated(*between)
 
-    def _of_commits(self, before: Vcs, now: Vcs, files: Sequence[str], suspects: _Suspects) -> Difference:
+    def _commits_or_generated(self, before: Vcs, now: Vcs, files: Sequence[str], suspects: _Suspects) -> Difference:
         """Return the commits between two states, unless only generated files can explain the difference."""
         found = self._commits(before, now, files, suspects)
-        generated = (
-            sorted(not_in_git(self._git, suspects.reads, "--recurse-submodules") or ()) if found.is_unread else []
-        )
+        generated = not_in_git(self._git, suspects.reads, "--recurse-submodules") if found.is_unread else None
         if not generated:
             return found
-        shown = few(generated, _IN_TEXT)
+        shown = few(sorted(generated), _IN_TEXT)
         note = f"a change that is not on record: no commit touches what failed, and git does not have {shown}"
         return Difference(change="unrecorded", note=note)
 
@@ -712,6 +711,7 @@ class Repository:
         beside = unread_files(self._git, edits, suspects.reads, failed)
         beside |= {name for name in edits if is_prose(name, suspects.reads)}
         left, made = ([name for name in names if name not in beside] for names in (before.edited, edited))
+        lacked = listing.changed("A", "D") if suspects.lacked_change else ()
         note = ""
         if now.dirty and (made or not edited):
             note = _edits(suspects.first(made), len(made))
@@ -725,10 +725,7 @@ class Repository:
             files=suspects.first([name for name in kept if name in code], kept),
             file_count=len({*kept}),
             all_files=tuple(dict.fromkeys((*(name for name in code if name not in unneeded), *left))),
-            is_unread=not note
-            and listing.has_unread_only(
-                {*code} - prose.keys(), {*suspects.named(code), *listing.changed(*("AD" if suspects.may_lack else ""))}
-            ),
+            is_unread=not note and listing.has_unread_only({*code} - prose.keys(), {*suspects.named(code), *lacked}),
             note=note if log else f"a change between {first[:_SHORT]} and {last[:_SHORT]}",
         )
 
@@ -770,7 +767,7 @@ class Repository:
         if suspects.reads:
             # Sources may be collected with a glob: a file that was absent from their folders may have been needed.
             folders = {PurePosixPath(name).parent for name in suspects.reads}
-            gone = {name for name in listing.changed(suspects.may_lack) if PurePosixPath(name).parent in folders}
+            gone = {name for name in listing.changed(suspects.lacked_change) if PurePosixPath(name).parent in folders}
             read = _first(quoting, listing.touching(suspects.read(files)))
             found = [*failing, *read, *listing.touching(gone), *newest]
         else:
@@ -790,13 +787,14 @@ class Repository:
             if each in newest
         ]
         known = {*suspects.named(listing.files), *suspects.reads}
-        unread = listing.unread(known, suspects.may_lack, edited) - {*wrote}
+        unread = listing.unread(known, suspects.lacked_change, edited) - {*wrote}
         back = listing.taking_back(self._lines(*suspects.came)) if suspects.came is not None else []
-        if back and not suspects.reads:
-            # The range in which the cause came may have commits that do not matter, and these are changed back, too.
-            back = [*failing[: _IN_TEXT - 1], *back]
+        # If reads are unknown, the range in which the cause came may have commits that do not matter, and these may be
+        # changed back, too.
+        named = failing[: _IN_TEXT - 1] if back and not suspects.reads else []
         undone = listing.cancelled(self._lines(*ends)) if ends is not None else set()
-        found = sorted(dict.fromkeys([*wrote, *back, *found]), key=lambda line: (line in unread, line in undone))
+        listed = dict.fromkeys([*wrote, *named, *back, *found])
+        found = sorted(listed, key=lambda line: (line in unread, line in undone))
         return tuple(found[:MOST_COMMITS]), unread
 
     def _lines(self, first: str, last: str) -> Lines:
@@ -884,8 +882,8 @@ class _Suspects(Struct, frozen=True):
                 not self._is_elsewhere(before, path) and not (is_other and not _folders(before)) for before in befores
             )
 
-        none = NO_HDL in self.reads
-        paths = {name: PurePosixPath(name) for name in files if not (none and HDL.search(name))}
+        no_hdl = NO_HDL in self.reads
+        paths = {name: PurePosixPath(name) for name in files if not (no_hdl and HDL.search(name))}
         as_file = [name for name, path in paths.items() if occurs(path)]
         as_unit = [name for name, path in paths.items() if path.stem in _quoted(text)]
         return list(dict.fromkeys([*as_file, *as_unit]))[:MOST_FILES]
@@ -902,8 +900,11 @@ class _Suspects(Struct, frozen=True):
         return not agrees and any((self.root / folder / path.name).is_file() for folder in folders)
 
     @property
-    def may_lack(self) -> str:
-        """Return git's letter for files that the failing run lacked; empty if the evidence reports nothing missing."""
+    def lacked_change(self) -> str:
+        """Return the kind of change of files that the failing run may have lacked.
+
+        It is git's letter, or empty if the evidence reports nothing missing.
+        """
         return self.absent if not self.text or _MISSES.search(self.text) else ""
 
     @property

@@ -75,8 +75,7 @@ class _Run:
         self.group = group
         results = [each for each in group.artefacts if each.kind == "results" and each.runner is None]
         self.folders = {str(each.path.parent) for each in results}
-        cases = [case for each in results for case in _cases(each)]
-        self.cases = cases if all(case.seed is not None for case in cases) else []
+        self.cases = [case for each in results for case in _cases(each)]
 
     def fits(self, part: Regression) -> bool:
         """Return whether all tests in a part of a log are among the tests of this run."""
@@ -108,10 +107,12 @@ class _Run:
 
 
 def _cases(results: Artefact) -> Sequence[Case]:
+    """Return the tests of a results file; none if it cannot be read, or if a test has no seed."""
     try:
-        return read_results(results.path).cases
+        cases = read_results(results.path).cases
     except ResultsError:
         return ()
+    return cases if all(case.seed is not None for case in cases) else ()
 
 
 def _fitting(log: Artefact, runs: Sequence[_Run], seeds: set[str | None]) -> list[_Run]:

@@ -29,8 +29,8 @@ _NO_TEST_YET = _NO_HARDWARE_YET | {"python_error"}
 class RunLogs:
     """The logs of one run, matched with its results files.
 
-    `found` are those among its files, and `given` those for results files without a log of their own. `classes` returns
-    the error classes of the failures in a part of a log, None for a failure without one.
+    `found` are the logs among the run's files, and `given` the logs for results files without one of their own.
+    `classes` returns the error classes of the failures in a part of a log, None for a failure without one.
     """
 
     def __init__(
@@ -63,8 +63,8 @@ class RunLogs:
         """Maps a folder to its number of logs, as soon as they have been counted."""
         self._parts_of: dict[Path, list[Regression]] = {}
         """Maps a log to its regressions, which are cached until the log has been matched with a results file."""
-        self._shown: dict[Path, list[tuple[str | None, list[str]]]] = {}
-        """Maps a log to the seed and the tests of each of its simulations."""
+        self._shown: dict[Path, tuple[set[str | None], set[str]]] = {}
+        """Maps a log to the seeds and the tests that it shows."""
         self._alike: dict[tuple[str | None, str], str] = {}
         """Maps a folder (None for any) and the extension of a log to the extension of its results file.
 
@@ -170,24 +170,25 @@ class RunLogs:
 
     def _may_belong(self, log: Artefact, file: ResultsFile) -> bool:
         """Return whether a log may be from the run of a results file; different seeds or tests rule it out."""
-        shown = self._shown_by(log)
-        if shown is None:
+        try:
+            logged, names = self._shown_by(log)
+        except OSError:
             return False
         seeds = {case.seed for case in file.cases} - {None}
-        logged = {seed for seed, _ in shown} - {None}
         if seeds and logged and seeds.isdisjoint(logged):
             return False
-        names = {without_module(name) for _, tests in shown for name in tests}
         return not names or not file.cases or any(case.name in names for case in file.cases)
 
-    def _shown_by(self, log: Artefact) -> list[tuple[str | None, list[str]]] | None:
-        """Return the seed and the tests of each simulation in a log; None if the log cannot be read."""
+    def _shown_by(self, log: Artefact) -> tuple[set[str | None], set[str]]:
+        """Return the seeds and the tests, without their modules, in a log.
+
+        Raises:
+            OSError: The log cannot be read.
+        """
         if log.path not in self._shown:
-            try:
-                parts = self.parts(log)
-            except OSError:
-                return None
-            self._shown[log.path] = [(part.seed, [block.name for block in part.blocks]) for part in parts]
+            parts = self.parts(log)
+            names = {without_module(block.name) for part in parts for block in part.blocks}
+            self._shown[log.path] = {part.seed for part in parts} - {None}, names
         return self._shown[log.path]
 
     def _ended_before_its_tests(self, log: Artefact, file: ResultsFile) -> bool:

@@ -263,10 +263,14 @@ def test_the_log_of_several_folders_makes_them_one_run(project: Path, words: lis
     first, second = seeds
     shown = entered(project, "a", log(first)) + BROKEN.format(root=project) + entered(project, "b", log(second))
     write(project, {"night.log": shown, "a/results.xml": results(first), "b/results.xml": results(second)})
+    if "--task" in words:
+        lint = '<testsuite><testcase classname="lint" name="style"/></testsuite>'
+        write(project, {"lint/junit.xml": lint})
     assert main(["ingest", *words]) == 0
     (record,) = written(project)
-    assert [source["path"] for source in record["sources"]] == ["a/results.xml", "b/results.xml", "night.log"]
-    assert (record["totals"]["passed"], record["totals"]["failed"]) == (2, 3)
+    paths = [source["path"] for source in record["sources"] if source["path"] != "lint/junit.xml"]
+    assert paths == ["a/results.xml", "b/results.xml", "night.log"]
+    assert (record["totals"]["passed"], record["totals"]["failed"]) == (3 if "--task" in words else 2, 3)
     tests = [(test["nodeid"], test["simulator"]) for cause in record["occurrences"] for test in cause["tests"]]
     assert sorted(tests) == [("a::bad", "icarus"), ("b::bad", "icarus"), ("c", "icarus")]
 

@@ -642,6 +642,21 @@ def test_commits_of_other_files_did_not_repair_a_build_of_generated_hdl(project:
     assert (found.change, found.log_count, found.note) == (("unrecorded", 0, note) if generated else ("commit", 1, ""))
 
 
+def test_files_of_a_submodule_are_not_generated(project: Project, tmp_path_factory: pytest.TempPathFactory) -> None:
+    library = tmp_path_factory.mktemp("library")
+    git(library, "init", "--quiet")
+    (library / "cell.v").write_text("module cell;\n")
+    git(library, "add", ".")
+    git(library, "commit", "--quiet", "--message", "cell")
+    git(project.root, "-c", "protocol.file.allow=always", "submodule", "--quiet", "add", str(library), "ip")
+    for file, content in TEXTS.items():
+        project.write(file, content)
+    project.commit("all files")
+    before = project.state
+    project.commit("regs: rework", rtl__regs_v="module regs2;\n")
+    assert project.since(before, reads=(*READ, "ip/cell.v")).change == "commit"
+
+
 def test_a_build_of_make_that_ended_before_python_read_no_test_module(project: Project) -> None:
     for file, content in TEXTS.items():
         project.write(file, content)
