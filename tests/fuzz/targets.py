@@ -38,10 +38,12 @@ _TIMES = _LARGE // _SMALL
 _LINE = 4096
 _SHORT = 256
 _FEW = 32
-_SLACK = 0.25
+_SLACK = 0.5
 """Process time in seconds that is too short to prove anything."""
 _ENOUGH = 3
 """Allowed multiple of linear time."""
+_ATTEMPTS = 5
+"""One is enough: a busy machine slows one measurement, not all."""
 
 
 @functools.cache
@@ -177,8 +179,13 @@ def _distinct(data: bytes, count: int) -> bytes:
 
 
 def _compare(work: Callable[[bytes], None], small: bytes, large: bytes) -> None:
-    few, more = _seconds(work, small), _seconds(work, large)
-    assert more < _ENOUGH * _TIMES * few + _SLACK, (work.__name__, few, more)
+    times = []
+    for _ in range(_ATTEMPTS):
+        few, more = _seconds(work, small), _seconds(work, large)
+        if more < _ENOUGH * _TIMES * few + _SLACK:
+            return
+        times.append((few, more))
+    raise AssertionError(work.__name__, times)
 
 
 def dear(data: bytes) -> None:
@@ -186,8 +193,7 @@ def dear(data: bytes) -> None:
     unit = data[:_LINE].replace(b"\n", b" ") or b" "
     line = (unit * (LONGEST // len(unit) + 1))[:LONGEST] + b"\n"
     for work in (_decode_text, _redact_text, _scan_text, _mask_text):
-        seconds = _seconds(work, line)
-        assert seconds < _SLACK or _seconds(work, line) < _SLACK, (work.__name__, seconds)
+        assert any(_seconds(work, line) < _SLACK for _ in range(_ATTEMPTS)), work.__name__
 
 
 def _decode_text(data: bytes) -> None:

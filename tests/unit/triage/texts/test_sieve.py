@@ -12,7 +12,7 @@ from pytest_dvwiki.triage.texts import sieve as sieves
 from pytest_dvwiki.triage.texts.choosing import choose_in_text
 from pytest_dvwiki.triage.texts.reading import TextClassifier
 
-from ...effort import seconds
+from ...effort import takes_at_most
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -169,13 +169,12 @@ def test_memory_does_not_follow_the_size() -> None:
 
 
 def test_time_grows_with_the_text_alone() -> None:
-    """Bounds are generous: quadratic time fails the test, a loaded machine does not."""
+    """Bounds are generous: only quadratic time fails the test."""
 
     small, large = quiet(10_000), quiet(40_000)
-    read(small)
-    assert seconds(lambda: read(large)) < 12 * seconds(lambda: read(small)) + 0.5
+    assert takes_at_most(12, lambda: read(small), lambda: read(large))
     flood = [ERROR.format(n, n, n) for n in range(10_000)]
-    assert seconds(lambda: read(flood * 4)) < 12 * seconds(lambda: read(flood)) + 0.5
+    assert takes_at_most(12, lambda: read(flood), lambda: read(flood * 4))
 
 
 def test_half_a_message_beside_a_gap_is_no_failure() -> None:
