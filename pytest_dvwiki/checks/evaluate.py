@@ -83,7 +83,7 @@ class CheckResult(Struct, frozen=True, kw_only=True):
 
     @property
     def status(self) -> Literal["PASS", "FAIL"]:
-        """Return `PASS` if every violation is waived, else `FAIL`."""
+        """Return `FAIL` if there is a violation that is not waived, else `PASS`."""
         return "FAIL" if self.violations else "PASS"
 
     @property
@@ -132,7 +132,7 @@ def check(path: Path, *, root: Path, environment: Mapping[str, str]) -> CheckRes
 
     Args:
         path: The file of the check.
-        root: The folder; names of files in the result and in errors are relative to it.
+        root: The folder to which file names in the result and in errors are relative.
         environment: The environment variables, which the names of input files may contain.
 
     Raises:
@@ -181,7 +181,7 @@ def _shown(path: Path | str, root: Path) -> str:
 def _of_files(
     inputs: Sequence[Input], items: Sequence[Expectation], root: Path
 ) -> Iterator[tuple[Expectation, ResultLine]]:
-    """Yield a result for each entry of `input_files`; it is found if one of its files is readable and not empty."""
+    """Yield a result for each entry of `input_files`. An entry is found if it has a readable file that is not empty."""
     for item, each in zip(items, inputs, strict=True):
         reasons = []
         for file in each.files:
@@ -247,7 +247,7 @@ class _Extraction:
         for entry in self._found[source]:
             named = entry.parsed_fields.get("path") or entry.value
             if named and entry.source_file:
-                # A tool writes names relative to the folder that it runs in: usually its log's folder or the check's.
+                # A tool writes names relative to its working folder, usually the folder of its log or of the check.
                 folders = (Path(entry.source_file).parent, self._checked.path.parent)
                 there = (folder / named for folder in folders)
                 # `os.path.isfile` raises nothing if a name is too long.

@@ -46,7 +46,7 @@ def _alternatives(text: str) -> Iterator[str]:
 
 
 def _search(alternative: str) -> Expression | str:
-    """Return the expression for a glob or after `regex:`, or else the substring to search for."""
+    """Return an alternative compiled, if it is a glob or begins with `regex:`; else the alternative as a substring."""
     if not alternative.removeprefix(_REGEX):
         raise ExpressionError("an empty alternative matches every value; remove it")
     if alternative.startswith(_REGEX):

@@ -191,7 +191,7 @@ class _CheckReader(Struct, frozen=True):
                 self._refuse(place, f"a result needs keys: when, status, {', '.join(LISTS)}; write at least status")
             self._known(place, case, ("when", "status", *LISTS))
             if case.get("status") not in {"PASS", "FAIL"}:
-                self._refuse((*place, "status"), "status is missing; write PASS or FAIL")
+                self._refuse((*place, "status"), "status is missing or invalid; write PASS or FAIL")
             lists = [(name, frozenset(self._texts((*place, name), case[name]))) for name in LISTS if name in case]
             yield Expected(str(case.get("when", "")), case["status"], tuple(lists))
 

@@ -1,7 +1,7 @@
-"""The `dvwiki` command. Each sub-command is a module, which is imported only when the command is called.
+"""The `dvwiki` command. Each sub-command has a module, which is imported only when that sub-command is called.
 
 Each module has `add_arguments(parser)` and `run(args)`; `run` returns the exit status. A `UserError` or
-`OSError` ends the command; its message is printed as one line.
+`OSError` ends the command; the error's message is printed as one line.
 """
 
 from __future__ import annotations
@@ -72,9 +72,9 @@ def main(argv: Sequence[str] | None = None) -> int:
         The sub-command's exit status; 2 for a usage error.
     """
     if argv is not None:
-        return _run([*argv])  # not `list(argv)`: that name can be the sub-command's module here
-    # As a process of its own, the command spends most of its time on imports. Garbage collection during the imports
-    # takes a tenth of that time, and the collection at exit another tenth.
+        return _run([*argv])  # not `list(argv)`: once `dvwiki list` has run, `list` is its module here
+    # A process that runs one command spends most of its time on imports. Garbage collection during the imports takes
+    # a tenth of that time, and the collection at exit another tenth.
     gc.set_threshold(_GARBAGE)
     for stream in (sys.stdout, sys.stderr):
         # Output must not fail on a terminal that is limited to ASCII, or for a file name that is not UTF-8.
@@ -83,7 +83,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         return _run(sys.argv[1:])
     finally:
-        # The bindings of pyslang report every object that was not collected.
+        # Frozen objects are never collected, and pyslang's bindings report each of theirs at exit as a leak.
         if "pyslang" not in sys.modules:
             gc.freeze()
 

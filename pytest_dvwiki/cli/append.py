@@ -17,13 +17,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("address", help=ADDRESS)
     parser.add_argument("--text", help="the text (default: standard input)")
     parser.add_argument(
-        "--commit", help="the commit of the fix that the text proposes; runs that pass with it confirm an agent's note"
+        "--commit",
+        help="the commit with the fix that the text proposes; runs that pass with this commit confirm an agent's note",
     )
     add_store(parser)
 
 
 def run(args: argparse.Namespace) -> int:
-    """Add the text; return 1 if it was refused."""
+    """Add the text; return 1 if the write was refused."""
     from pytest_dvwiki.upkeep.lookup import commit_called  # noqa: PLC0415
 
     try:

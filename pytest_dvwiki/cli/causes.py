@@ -25,7 +25,7 @@ def add_cause(parser: argparse.ArgumentParser) -> None:
 
 
 def cause_called(layout: Layout, name: str) -> tuple[str, str | None]:
-    """Return the name of the cause that the user means, and the path of its page (None if it has none).
+    """Return the name of the cause that the user means, and the path of the cause's page (None without a page).
 
     Args:
         layout: Where the wiki is.

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from pytest_dvwiki.cli import UsageError
 from pytest_dvwiki.cli.patterns.active import add_sources, registry_of
-from pytest_dvwiki.cli.patterns.texts import require_bare_name
+from pytest_dvwiki.cli.patterns.texts import require_plain_text
 
 if TYPE_CHECKING:
     import argparse
@@ -66,7 +66,7 @@ def _as_json(value: object, *, indent: int | None = None) -> str:
 
 
 def classifier_of(args: argparse.Namespace) -> TextClassifier:
-    """Return a classifier with the patterns in force in the project, preceded by those given as options."""
+    """Return a classifier with the project's active patterns; patterns given as options come before all others."""
     # Imported here: `dvwiki --help` needs neither registry nor matcher.
     from pytest_dvwiki.triage.texts.reading import TextClassifier  # noqa: PLC0415
 
@@ -74,10 +74,10 @@ def classifier_of(args: argparse.Namespace) -> TextClassifier:
 
 
 def _verdict(name: str, classifier: TextClassifier) -> Verdict | None:
-    """Return the verdict on a log, which is read as `dvwiki scan` reads it."""
+    """Return the verdict on a log; None if the log shows no failure. It is read in blocks, as by `dvwiki scan`."""
     from pytest_dvwiki.logtext.logs import blocks  # noqa: PLC0415
 
-    require_bare_name(name)
+    require_plain_text(name)
     sieve = classifier.sieve()
     try:
         with contextlib.nullcontext(sys.stdin.buffer) if name == "-" else Path(name).open("rb") as stream:

@@ -29,7 +29,7 @@ def run(args: argparse.Namespace) -> int:
     """Write the content, unless somebody has changed the page since the given version.
 
     Returns:
-        1 if the write was refused. The reason is printed and, after a conflict, the current content.
+        1 if the write was refused. The reason is printed; after a conflict, the current content is printed, too.
     """
     outcome = store_of(args).commit(args.address, text_of(args.file), args.version)
     version = f", version {outcome.version}" if outcome.version else ""

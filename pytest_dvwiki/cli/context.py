@@ -26,7 +26,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the command's arguments."""
     from pytest_dvwiki.agent.prompts import CATEGORIES  # noqa: PLC0415 (only for this command)
 
-    parser.add_argument("query", nargs="*", help="words to search for (default: print what was seen most often)")
+    parser.add_argument("query", nargs="*", help="words to search for (default: print the pages seen most often)")
     parser.add_argument(
         "--test",
         metavar="NODEID",
@@ -63,7 +63,7 @@ def run(args: argparse.Namespace) -> int:
     """Print the context, or nothing if nothing is known about the subject."""
     settings = settings_of(args)
     if not settings.layout.wiki.is_dir():
-        # Only a warning, because scripts need a prompt even without a wiki; but the folder may be the wrong one.
+        # A warning, because this may be the wrong folder; not an error, because scripts need a prompt without a wiki.
         print(f"dvwiki context: {without_wiki(settings.layout)}", file=sys.stderr)
     kinds = {"--template": args.template, "--log": args.log, "--newest": args.newest}
     chosen = [name for name, value in kinds.items() if value]

@@ -85,7 +85,7 @@ def _taken_back(layout: Layout, fingerprint: str, called: str) -> tuple[FixRow, 
 
 
 def _commits(repository: Repository, given: str | None) -> dict[str, Any]:
-    """Return the commit fields of a fix row: the fix, and the last commit before it."""
+    """Return the two fields of a fix row that name commits: the fix's own commit, and the last commit before it."""
     if given is None:
         return {}
     first, dots, last = given.partition("..")

@@ -60,7 +60,7 @@ def run(args: argparse.Namespace) -> int:
 def joined(records: Sequence[RunRecord]) -> Gate:
     """Combine the gates of several runs.
 
-    The result is closed if any gate is closed or missing, or if the modes or bases differ.
+    The result is closed if any run's gate is closed or missing, or if the runs differ in the gate's mode or base.
     """
     gates = [record.gate for record in records if record.gate is not None]
     refused = next((f"the run {each.task_id} did not use --dvwiki-gate" for each in records if each.gate is None), "")

@@ -169,7 +169,7 @@ class _Ingest:
         self._shown: set[str] = set()
         """Fingerprints of the causes that this call has shown."""
         self._causes: dict[str, Cause] = {}
-        """The causes of the runs, for the summary."""
+        """The causes of all runs read by this call, by name, for the summary."""
         self._outcomes: Counter[str] = Counter()
         """Number of runs by outcome, one of `_OUTCOMES`."""
         self._waived: list[Sequence[Waived]] = []
@@ -306,10 +306,10 @@ class _Ingest:
             builds=Builds(places_of(self._settings.layout, None)[0].builds),
             seen=[file.path for file in files if file.sha256 in found],
             templates=self._templates,
-            read_logs=self._elsewhere(files),
+            read_logs=self._parallel_reader(files),
         )
 
-    def _elsewhere(
+    def _parallel_reader(
         self, files: Sequence[Artefact]
     ) -> Callable[[Sequence[Artefact]], Iterator[ReadLog | OSError]] | None:
         """Return a function that reads logs in other processes, or None if this process reads them."""
@@ -317,7 +317,7 @@ class _Ingest:
 
         logs = [file for file in files if file.kind == "log"]
         farm = farm_of(self._args, files=len(logs), size=sum(log.path.stat().st_size for log in logs))
-        # With strict logs, waivers decide which lines count.
+        # With strict logs, waivers decide which error lines count, and the other processes do not have the waivers.
         if farm.is_here or self._settings.strict_logs:
             return None
         return lambda some: read_logs(some, self._services.registry, self._templates, farm)
@@ -328,7 +328,7 @@ class _Ingest:
         return verdict.error_class if verdict is not None else None
 
     def _take_records(self, group: Group) -> None:
-        """Archive, unchanged, records that were made elsewhere."""
+        """Archive records from other machines, without changing them."""
         from pytest_dvwiki import pipeline  # noqa: PLC0415
         from pytest_dvwiki.records import store  # noqa: PLC0415
 
@@ -445,7 +445,7 @@ class _Ingest:
 
     @cached_property
     def _reports(self) -> SessionReports:
-        """Return the reader of reports."""
+        """Return the object that archives session reports, made at first use."""
         from pytest_dvwiki.cli.session_reports import SessionReports  # noqa: PLC0415
 
         return SessionReports(self._settings)
@@ -570,7 +570,7 @@ def _settings(args: argparse.Namespace) -> Settings:
     layout = layout_of(args)
     given = {"task": args.task, "revision": args.revision, "revision_log": args.revision_log}
     settings = resolve(layout.root, command_line=given)
-    # This command always archives, whatever pytest sessions write.
+    # This command always archives, even if the project's setting `archive` is `no` or `record` for pytest sessions.
     return dataclasses.replace(settings, layout=layout, archive="yes")
 
 

@@ -1,4 +1,4 @@
-"""Finds the runs that already archived files came from."""
+"""Finds the archived runs that given files came from."""
 
 from __future__ import annotations
 

@@ -82,7 +82,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _steps(settings: Settings) -> Iterator[str]:
-    """Run each step, and yield what it changed, if anything."""
+    """Run the steps, and yield a line for each step that changed something."""
     from pytest_dvwiki.patterns.schema import PatternError  # noqa: PLC0415
     from pytest_dvwiki.upkeep.compact import compact  # noqa: PLC0415
     from pytest_dvwiki.upkeep.drift import mark  # noqa: PLC0415

@@ -21,7 +21,7 @@ def record_of_now(name: str, repository: Repository, **parts: Any) -> RunRecord:
     Args:
         name: Name of the command, used as the first part of the task id.
         repository: The repository, for its current commit and state.
-        parts: Fields of the record with the statement.
+        parts: The fields of the record that hold the statement.
     """
     from pytest_dvwiki.model import RunRecord  # noqa: PLC0415
     from pytest_dvwiki.runs import new_task_id, utc  # noqa: PLC0415

@@ -112,7 +112,7 @@ def _folder(folder: Path) -> Path:
 
 
 def _named(projects: Iterable[Settings]) -> Iterable[tuple[str, Settings]]:
-    """Yield the projects with unique names for clients: the folder's name, with a number if it is already used."""
+    """Yield each project with a unique name for clients: its folder's name, with a number if another one has it."""
     taken: set[str] = set()
     for settings in projects:
         name = base = settings.layout.root.name or "project"

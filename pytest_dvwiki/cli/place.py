@@ -52,19 +52,19 @@ def settings_of(args: argparse.Namespace) -> Settings:
 
 
 def require_wiki(layout: Layout) -> Layout:
-    """Check that there is a wiki, and return the same folders."""
+    """Return the given folders; raise a `UsageError` if they contain no wiki."""
     if not layout.wiki.is_dir():
         raise UsageError(without_wiki(layout))
     return layout
 
 
 def require_content(layout: Layout) -> Layout:
-    """Check that there is a wiki, or at least records to build it from, and return the same folders."""
+    """Return the given folders; raise a `UsageError` if they contain neither a wiki nor records to build one from."""
     return layout if layout.tasks.is_dir() else require_wiki(layout)
 
 
 def without_wiki(layout: Layout) -> str:
-    """Return the message for a missing wiki."""
+    """Return the message for a missing wiki, with how to choose or create one."""
     return (
         f"no wiki in {layout.wiki}; give the project with --root, or create a wiki with `dvwiki init` (`pytest"
         f" --dvwiki` creates it at the first failure)"

@@ -94,7 +94,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _nothing(index: WikiSearchIndex, filters: Filters) -> str:
-    """Explain an empty result: the query's words are on no page, or a filter's value is not in use (and which are)."""
+    """Say why nothing was found: no page has the query's words, or no page has a filter's value (with those in use)."""
     from pytest_dvwiki.wiki.review import FOLDER  # noqa: PLC0415
     from pytest_dvwiki.wiki.text.notes import UNREVIEWED  # noqa: PLC0415
 
@@ -112,7 +112,7 @@ def _nothing(index: WikiSearchIndex, filters: Filters) -> str:
 
 
 def _status(result: SearchResult) -> list[str]:
-    """Return the key facts about a page, such as its type, status and age."""
+    """Return what is shown about a page next to its path: type, status, number of runs, and when it was last seen."""
     from pytest_dvwiki.runs import today  # noqa: PLC0415
     from pytest_dvwiki.wiki.age import tag  # noqa: PLC0415
     from pytest_dvwiki.wiki.finding.search import shown_status  # noqa: PLC0415

@@ -34,7 +34,7 @@ def add_store(parser: argparse.ArgumentParser, *, writes: bool = True) -> None:
 
 
 def store_of(args: argparse.Namespace) -> WikiStore:
-    """Return the store of a role."""
+    """Return a store that refuses what the role in the options may not do (default: the role `agent`)."""
     from pytest_dvwiki.wiki.config import WikiConfig  # noqa: PLC0415 (YAML and the caches load with these)
     from pytest_dvwiki.wiki.store import WikiStore  # noqa: PLC0415
 
@@ -60,7 +60,7 @@ def print_json(value: object) -> None:
 
 
 def entry_line(entry: PageEntry) -> str:
-    """Return the line for a page in a list."""
+    """Return the line that shows a page in a list: address, title, status, size, last author and version."""
     if entry.pages:
         return f"{entry.address}  {entry.summary}"
     facts = (entry.status, f"{entry.words} words", entry.last_author and f"by {entry.last_author}", entry.version)

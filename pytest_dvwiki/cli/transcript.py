@@ -59,7 +59,7 @@ def print_event(event: Event) -> None:
 
 
 def print_plan(settings: LibrarianSettings, pages: Iterable[tuple[str, int, int]]) -> None:
-    """Print what a model would be asked: the tokens of each page, and the cost if the settings have a price."""
+    """Print the tokens that a model would read and write for each page, and the cost if the settings have a price."""
     backend = next(iter(settings.backends), None)
     if backend is None:
         print("no model is set up; set `backends` in the block `librarian:` of .agent/project.yaml", file=sys.stderr)

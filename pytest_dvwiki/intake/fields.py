@@ -121,7 +121,10 @@ def _objects(value: Any, inherited: Mapping[str, str]) -> Iterator[dict[str, str
 
 
 def _cleaned(group: Mapping[str, str]) -> dict[str, str]:
-    """Return a group without empty fields; `type` becomes `bug_type` if it gives an origin, else it is dropped."""
+    """Return a group without fields that say nothing, such as `n/a`. A `type` that gives an origin is the `bug_type`.
+
+    A field `status` is always kept, and any other `type` is dropped.
+    """
     kept = {name: value for name, value in group.items() if word(value).lower() not in _NOTHING or name == "status"}
     kind = kept.pop("type", "")
     return ({"bug_type": kind} if _FAULT.match(word(kind)) else {}) | kept
@@ -223,7 +226,11 @@ class _Markdown:
             self._begin(NAMES[re.sub(r"[ -]", "_", spelled)], spelled, "")
 
     def _fence(self, lines: Sequence[str], place: int, kind: str) -> int:
-        """Read a fenced block (JSON, the value of the field before it, or ordinary lines); return the next index."""
+        """Read a fenced block: JSON, the value of the field before it, or ordinary lines.
+
+        Returns:
+            The index of the first line after the block.
+        """
         end = next((n for n in range(place + 1, len(lines)) if FENCE.match(lines[n])), len(lines))
         inside = lines[place + 1 : end]
         if (kind in {"", "json"} and (found := _json("\n".join(inside)))) and any(found):
@@ -273,7 +280,7 @@ def _cells(row: str) -> list[str]:
 
 def of_heading(title: str) -> dict[str, str] | None:
     """Return the fields in a heading that is about one failure; None for any other heading."""
-    # A bare number can belong to any section.
+    # A number alone, as in `3. Set-up`, does not show that a section is about a failure.
     numbered, bug, test = _NUMBERED.match(title), _BUG.match(title), TEST.search(title)
     if not (numbered or bug or test):
         return None

@@ -37,7 +37,7 @@ _logger = logging.getLogger(__name__)
 def is_about_failure(group: Mapping[str, str]) -> bool:
     """Return whether a group of fields is about a failure: it has a label, a message, or an origin with a description.
 
-    A group that the report calls passed is not a failure.
+    A group that the report calls passed or skipped is not about a failure.
     """
     status = word(group.get("status", "")).lower()
     if PASSES.match(status) or status in {"ok", "skipped", "success"}:
@@ -53,9 +53,10 @@ def same_failure(one: Mapping[str, str], other: Mapping[str, str]) -> bool:
 
 
 def with_judgements(failures: list[dict[str, str]], judged: Sequence[Mapping[str, str]]) -> list[dict[str, str]]:
-    """Add the judgements of a classification to failures, matched by identifying fields or else by order.
+    """Add the judgements of a classification to failures.
 
-    If there are no failures, each judgement with an origin or a label becomes a failure.
+    A judgement is matched with a failure by identifying fields; if none match, and there are as many judgements as
+    failures, by order. If there are no failures, each judgement with an origin or a label becomes a failure.
     """
     if not failures:
         return [dict(each) for each in judged if "bug_type" in each or is_about_failure(each)]
@@ -112,7 +113,7 @@ def _hole(row: dict[str, str]) -> BinRow:
 def origin(values: Mapping[str, str]) -> Origin:
     """Return the origin that a classification states; UNKNOWN if it states no known origin."""
     stated = word(values.get("bug_type", ""))
-    # Text after the origin, as in `RTL_BUG (confidence: 92%)`, adds to it and does not contradict it.
+    # Text after the origin, as in `RTL_BUG (confidence: 92%)`, is not part of the origin's name.
     kind = re.sub(r"[ -]", "_", re.split(r"\s*[(,;:]", stated)[0].lower())
     found: OriginType = _ORIGINS.get(kind, "UNKNOWN")
     sure = values.get("confidence") or stated.lower().partition("confidence")[2].lstrip(" :=")

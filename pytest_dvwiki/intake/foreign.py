@@ -2,7 +2,7 @@
 
 The pages of this layout describe bugs, patterns, coverage bins and clarifications, with counters in their frontmatter.
 The import makes a record of each counted run, with the run's date if a page gives it. Runs without a date get the
-page's `last_seen` or `last_updated`; the first of them may get its `first_seen`.
+page's `last_seen` or `last_updated`; the first of them may get the page's `first_seen`.
 """
 
 from __future__ import annotations

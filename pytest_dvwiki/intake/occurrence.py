@@ -84,7 +84,7 @@ def _text(values: Mapping[str, str], name: str) -> str | None:
 
 
 def _tests(values: Mapping[str, str]) -> tuple[FailedTest, ...]:
-    """Return the tests that a report lists, one per line or separated by commas; only a single test keeps the seed."""
+    """Return the tests that a report lists, one per line or separated by commas; one test alone gets the seed."""
     named = [redact(word(name)) for line in values.get("test", "").splitlines() for name in _COMMA.split(line)]
     names = [name for name in dict.fromkeys(named) if name]
     seed = redact(word(values.get("seed", ""))) or None

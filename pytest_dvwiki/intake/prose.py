@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from pytest_dvwiki.model import Verdict
 
 Block = list[tuple[str, bool]]
-"""The lines of a paragraph; the flag of a line is true if the line is quoted, for instance in a fence."""
+"""The lines of a paragraph, each with whether the line is quoted, for instance in a fence."""
 _SEEDS = re.compile(r"\bseeds?\b\s*[:=#]?\s*`?(\w*\d\w*(?:(?:\s*,\s*|\s+and\s+|\s*,\s*and\s+)\d+)*)", re.IGNORECASE)
 _LABEL = re.compile(
     r"\b((?:compile|elaboration|sim|uvm|python|check|tool)_error|uvm_fatal)`?\s*/\s*`?([a-z][a-z0-9_]{2,60})"

@@ -125,7 +125,7 @@ class WikiIngestService:
         return self._with_lessons(result, transcript, texts) if transcript else result
 
     def archive_session(self, texts: Texts, task_id: str) -> Done | None:
-        """Archive the findings in the texts of a session, then the reports that wait for a model.
+        """Archive the findings in the texts of a session; with a model, then also the reports that wait for one.
 
         Returns:
             None if the texts mention no failure and no coverage hole.

@@ -68,7 +68,7 @@ class SessionReader:
         return [self._named(each) for each in with_judgements(found[:MOST], groups(classification)[:MOST])]
 
     def _named(self, failure: dict[str, str]) -> dict[str, str]:
-        """Add to a failure what its message shows: the label if missing, and the fingerprint if it is on record."""
+        """Add to a failure, from its message, the label if it has none, and the fingerprint of a cause on record."""
         lines = lines_of(failure)
         verdict = self._verdict("\n".join(lines)) if lines else None
         if verdict is None:

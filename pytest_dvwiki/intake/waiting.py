@@ -26,7 +26,14 @@ def place_of(layout: Layout, identity: str) -> Path:
 
 
 def keep(layout: Layout, identity: str, task_id: str, texts: Texts) -> None:
-    """Keep a report, whose secrets are masked, until a model can read it; `identity` will be the name of its record."""
+    """Keep a report until a model can read it.
+
+    Args:
+        layout: Where the wiki is.
+        identity: The name that the report's record will have.
+        task_id: The caller's task id.
+        texts: The texts of the session, with secrets masked.
+    """
     path = place_of(layout, identity)
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     disk.replace(path, json.dumps({"task_id": task_id, "texts": texts}).encode("utf-8", "backslashreplace"))

@@ -98,9 +98,9 @@ class ProcessContext:
         """Return the masks of plugins, looked up anew each time: a conftest.py can add masks during collection."""
         self._register_extensions()
         implementations = self.config.hook.pytest_dvwiki_redact.get_hookimpls()
-        if not implementations:  # the usual case, checked first: each failure reads this
+        if not implementations:  # the usual case, checked first, because each failure asks for the masks
             return NO_MASKS
-        # Each mask gets the text from the one before it; a call of the hook would give all of them the same text.
+        # Each mask has to get the result of the mask before it. A call of the hook would give all the same text.
         functions = ((each.plugin_name, functools.partial(_mask, each)) for each in reversed(implementations))
         return Masks(functions, self.guard.note)
 

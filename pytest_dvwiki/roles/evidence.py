@@ -32,7 +32,7 @@ class EvidenceReader:
     Args:
         context: The objects shared by the roles of this process.
         spooled: Returns the files with the output of the test's children, stdout first.
-        live: Whether only these files have that output, because pytest does not capture it.
+        live: Whether pytest does not capture the children's output, so that only the spooled files contain it.
         builds: Returns the latest build in each location; called at first use.
     """
 
@@ -70,7 +70,7 @@ class EvidenceReader:
         elif report.failed:
             text = redact(reports.shortened(report.longreprtext))
         evidence = reports.NO_EVIDENCE
-        if self._is_turn(report, running):
+        if self._reports_simulations(report, running):
             from pytest_dvwiki.roles import simulations  # noqa: PLC0415  # loaded only in a run with simulations
 
             observed = simulations.Observed(
@@ -96,7 +96,7 @@ class EvidenceReader:
             failures = self._broken_fixtures.failures_of(item, call.excinfo, evidence.failures)
             evidence = replace(evidence, failures=failures)
         if report.failed and not evidence.refused:
-            # The hooks of an item are found by its path, which costs more than asking whether there are any at all.
+            # `ihook` looks up the hooks for the item's path, which takes longer than to ask whether there are any.
             if item.config.hook.pytest_dvwiki_evidence.get_hookimpls():
                 given = item.ihook.pytest_dvwiki_evidence(report=report, settings=self._context.settings)
                 evidence = reports.with_excerpts(evidence, [excerpt for some in given for excerpt in some or ()])
@@ -112,7 +112,12 @@ class EvidenceReader:
             self._broken_fixtures.keep(call.excinfo, failures)
 
     def attach_to_collection(self, excinfo: pytest.ExceptionInfo[BaseException], report: pytest.CollectReport) -> None:
-        """Attach the files read by a module that could not be collected, and the exception if its report omits it."""
+        """Attach to a module's failed collection the files that were read and, if the report omits it, the exception.
+
+        Args:
+            excinfo: The exception that ended the collection.
+            report: The report of the collection.
+        """
         error = excinfo.value
         if isinstance(error, pytest.Collector.CollectError) and error.__cause__ is not None:
             excinfo = pytest.ExceptionInfo.from_exception(error.__cause__)
@@ -127,7 +132,7 @@ class EvidenceReader:
     def read_attempt(self, report: pytest.TestReport, running: Running) -> None:
         """Attach the evidence of an attempt to its report.
 
-        pytest-retry reports the last attempt by the report of the first one.
+        pytest-retry makes no report for the last attempt, but uses the report of the first one again.
         """
         attempt = copy(report)
         vars(attempt).pop(EVIDENCE, None)
@@ -157,7 +162,7 @@ class EvidenceReader:
         return reports.Evidence(noise_errors=errors.count)
 
     @staticmethod
-    def _is_turn(report: pytest.TestReport, running: Running) -> bool:
+    def _reports_simulations(report: pytest.TestReport, running: Running) -> bool:
         """Return whether this phase reports the test's simulations: the call, or a failed setup or teardown.
 
         A teardown that fails by itself after a failed call does not report them again.

@@ -235,7 +235,7 @@ class ItemRole:
         )
 
     def _note_setup(self, children: Children, child: Child, *, runs: bool) -> None:
-        """Record what a tool builds or runs, while the file lists and scripts in its command line exist."""
+        """Record what a tool builds or runs, while the file lists and scripts in its command line still exist."""
         from pytest_dvwiki.capture.processes.toolcalls import read_call  # noqa: PLC0415  # loaded only for simulations
 
         with self._guard("reading a tool's command line"):
@@ -304,7 +304,7 @@ class ItemRole:
         Called first, so that the report carries the failures to the ledger, or to xdist's main process.
         """
         running = self._running
-        # The outcome is tested first: most reports end here, and pytest builds a node id at each access.
+        # The node id is compared last: pytest builds it at each access, and most reports have already left here.
         if (
             running is None
             or (report.outcome == "passed" and not running.earlier and report is not running.retried)

@@ -297,7 +297,7 @@ class Ledger:
             yield replace(failure, command=command)
 
     def _chosen(self, nodeid: str, runner: str, *, is_hang: bool) -> str | None:
-        """Return the test if it can be rerun without the earlier tests of its simulation; otherwise None."""
+        """Return the node id if this test can be rerun without the earlier tests of its simulation; otherwise None."""
         before = map(self._tests.__getitem__, takewhile(lambda other: other != nodeid, self._runners[runner]))
         belong = any(test.failures or (is_hang and test.outcome != "skipped") for test in before)
         return None if belong else nodeid
@@ -343,7 +343,8 @@ class Ledger:
             yield replace(result, outcome="flaky", earlier=failed_before) if failed_before else result
         from pytest_dvwiki.model import Result  # noqa: PLC0415  # needed only to archive a session
 
-        # The item has a result of its own if its build or the item itself failed: neither is a test in a simulator.
+        # A failed build, and a failure of the item itself, are not among the results of the tests inside: the item then
+        # gets a result of its own.
         named = {result.nodeid for result in test.inner}
         failed = {failure.nodeid for failure in test.failures} | earlier.keys()
         if (len(test.inner) == len(hidden) or failed - named) and test.outcome is not None:
@@ -366,7 +367,7 @@ class Ledger:
         )
 
     def _runner_failures(self, runner: _Test, tests: Iterable[str]) -> Iterator[Failure]:
-        """Yield a runner's own failures: all of them if none of its tests failed, one if a test never ended."""
+        """Yield the failures to count for a runner: one if a test never ended; else all if none of its tests failed."""
         if not runner.failures:
             return
         running = self._unfinished_of(tests)

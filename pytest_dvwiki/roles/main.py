@@ -90,7 +90,7 @@ class MainRole:
     def pytest_sessionstart(self) -> None:
         """Check the wiki if there is one. Problems that still exist at the end of the session are reported."""
         if self._config.inipath is None and not self._config.getoption("rootdir", None):
-            self._warn_of_memory_above()
+            self._warn_of_agent_folder_above()
         if not (self._settings.layout.wiki / "index.md").exists():
             return
         with self._guard("checking the wiki"):
@@ -98,7 +98,7 @@ class MainRole:
 
             self._check = check_session(self._settings)
 
-    def _warn_of_memory_above(self) -> None:
+    def _warn_of_agent_folder_above(self) -> None:
         """Warn that the project's `.agent` folder is ignored, because pytest's root is below it."""
         from pytest_dvwiki.wiki.root import memory_above  # noqa: PLC0415  # only where no file names the root
 

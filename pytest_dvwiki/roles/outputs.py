@@ -66,7 +66,7 @@ class Outputs:
     # Reports
 
     def name(self, report: pytest.TestReport, failures: Sequence[Failure]) -> None:
-        """Add the labels of a test's failures to its report and later reports, because JUnit XML uses the last one."""
+        """Add the labels of a test's failures to this report and the test's later ones: JUnit XML uses the last one."""
         if not self._shows_tests or not (failures or report.nodeid in self._named):
             return
         if report.when == "setup":
@@ -100,11 +100,11 @@ class Outputs:
         return "" if inside == "." else f"{inside}/"
 
     def _causes_of(self, fingerprint: str) -> Sequence[Brief]:
-        """Return the archived causes of the tests with a fingerprint in their reports.
+        """Return the archived causes of the tests whose reports have this fingerprint.
 
-        The report of a runner of cocotb's own plugin may have a fingerprint that is later replaced by those of its
-        tests. If the check has several causes, the result is empty: the fingerprint does not say with which of them a
-        test failed.
+        The report of a runner of cocotb's own plugin may have a fingerprint that no cause has: the fingerprints of its
+        tests have replaced it. If several causes have this fingerprint, the result is empty, because it does not tell
+        which of them made a test fail.
         """
         exact = self._briefs_of_check(fingerprint)
         if len(exact) > 1:
@@ -137,7 +137,7 @@ class Outputs:
                 return quote(Path(os.path.relpath(root / page, folder)).as_posix())
 
             def anchors(brief: Brief) -> list[str]:
-                # If a check has several causes, the links of its tests lead to the first of them.
+                # If several causes have one fingerprint, the links of its tests lead to the first of them.
                 linked = (
                     each for each in self._tests if brief in (self._causes_of(each) or self._briefs_of_check(each)[:1])
                 )

@@ -106,7 +106,7 @@ class Evidence(Struct, frozen=True, gc=False):
 
 NO_EVIDENCE = Evidence()
 _recent: deque[tuple[pytest.TestReport | pytest.CollectReport, Evidence]] = deque(maxlen=4)
-"""The last reports received from other processes, with their evidence, so that it is converted only once."""
+"""The last reports received from other processes, each with its evidence, which is thus converted only once."""
 
 
 def attach(report: pytest.TestReport | pytest.CollectReport, evidence: Evidence) -> None:
@@ -230,7 +230,7 @@ def failure_of(
 
 
 def _place_of_limit(report: pytest.TestReport | pytest.CollectReport, message: str) -> Frame | None:
-    """Return the place of a cocotb test that ended by its own timeout, which no line raises; otherwise None."""
+    """Return where a cocotb test is defined if its own timeout ended it, which no line of code raises; else None."""
     location = report.location
     if _exception_name(message) != _TIMEOUT or location is None:
         return None
@@ -360,7 +360,7 @@ def _absolute(file: str) -> str:
 
 
 def _phase(report: pytest.TestReport) -> Phase:
-    # xdist's report of a crashed worker has "???".
+    # xdist's report of a crashed worker has the phase "???".
     return report.when if report.when in _PHASES else "call"
 
 

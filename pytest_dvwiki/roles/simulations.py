@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 
 class Observed(Struct, frozen=True):
-    """The facts about a test, observed by the process that ran it."""
+    """What the process that ran a test has observed of it."""
 
     nodeid: str
     started: float
@@ -111,19 +111,19 @@ def evidence_of(
 def _same_in_all(outcomes: Sequence[SimulationOutcome], *, is_complete: bool) -> Simulated:
     """Return what the simulations of an item have in common.
 
-    Passes are on record for one simulator and configuration. So if the simulations differ in either, both are left out,
-    and a pass on any of them is relevant.
+    A pass is recorded with one simulator and one configuration. So if the simulations differ in either, both are left
+    out, and a pass with any of them counts.
 
     Args:
         outcomes: The simulations.
-        is_complete: Whether these are all of them: one may have overwritten the results of another.
+        is_complete: Whether `outcomes` has all simulations; one may have overwritten the results of another.
     """
     targets = {(outcome.simulator.name if outcome.simulator else None, outcome.config) for outcome in outcomes}
     seeds = {outcome.seed for outcome in outcomes}
     simulator, config = next(iter(targets)) if len(targets) == 1 else (None, None)
     if not is_complete:
         return Simulated(simulator=simulator, config=config)
-    # If the simulations differ, the seed is left out, too: `precedes_simulator` expects a failure without either.
+    # If the simulations differ, the seed is left out, too: `precedes_simulator` asks for a failure without both.
     seed = next(iter(seeds)) if len(seeds) == len(targets) == 1 else None
     are_read = all(outcome.reads for outcome in outcomes)
     return Simulated(
@@ -196,7 +196,7 @@ def _is_or_ran_a_simulation(child: Child, observed: Observed) -> bool:
 
 
 def _with_distinct_names(outcomes: Iterable[SimulationOutcome]) -> Iterator[SimulationOutcome]:
-    """Yield the outcomes of an item's simulations. Tests that ran in several simulations are numbered."""
+    """Yield the outcomes of an item's simulations; a test that ran in several of them gets numbered names."""
     taken: set[str] = set()
     for outcome in outcomes:
         failures = (*outcome.failures, *outcome.refused)

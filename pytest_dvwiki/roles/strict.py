@@ -34,7 +34,7 @@ def applies_to(report: pytest.TestReport) -> bool:
 
 
 def refuse(report: pytest.TestReport, failures: Sequence[Failure]) -> None:
-    """Add the tests that passed with error lines to a report, and change it to failed."""
+    """Change a passed report to failed, and name in it the tests that passed with error lines."""
     explanations = [_explanation(failure, report.nodeid) for failure in failures]
     _fail(report, "\n".join([*explanations, "", _ADVICE]))
 

@@ -137,7 +137,7 @@ def keywords_of(waiver: Entry) -> list[str]:
 
 
 def blocks_of(text: str) -> list[Block]:
-    """Return the blocks of code in a text. A block is unclosed if another one begins before its end."""
+    """Return the blocks of code in a text. A block is not closed if another block, or the text's end, comes first."""
     found: list[Block] = []
     fence = language = ""
     first, lines = 0, list[str]()
@@ -172,11 +172,11 @@ def check_items(section: str) -> list[Any] | None:
 
 
 def expressions_of(text: str) -> list[str]:
-    """Return the regular expressions in a text: after labels or `regex:`, in blocks of code, and in items."""
+    """Return the regular expressions in a text: after `regex:` or a label, in regex blocks, and in the list `items`."""
     found = [expression for _, expression in _PREFIXED.findall(text)]
     for label, rest in _EXPRESSION.findall(text):
         if not _OTHER_PATTERN.search(label):
-            # Words without an expression's special characters are prose or a glob.
+            # A text without the special characters of expressions is prose or a glob.
             found += _CODE.findall(rest) or [rest] * bool(re.search(r"\\|\(\?|\)[*+?]|\]", rest))
     found += [
         line
@@ -208,7 +208,7 @@ class Fields:
                     self._examples |= {*_paths(node)}
 
     def has(self, reference: str) -> bool:
-        """Return whether a field is defined, given with or without its group."""
+        """Return whether a field is defined. The reference gives its name, alone or after its group and a dot."""
         *groups, name = reference.split(".")
         if reference in self._examples | self._listed:
             return True

@@ -28,7 +28,7 @@ SCENARIOS = (
     "pattern_global_waiver",
     "pattern_selective_waiver",
 )
-"""The test configurations: the first three are for items without patterns, the last three for items with patterns."""
+"""The test configurations: the first three for a check without patterns, the last three for a check with patterns."""
 _FITS_NOTHING = "regex:^no such value$"
 _REASON = "Accepted for this test; every violation is still listed."
 
@@ -53,7 +53,7 @@ class Draft(Struct, frozen=True):
         return [*self.items] if listed is None else [each["name"] for each in listed if each.get("pattern", True)]
 
     def missing_with(self, names: Iterable[str]) -> frozenset[str]:
-        """Return the items that are missing if `names` are, including items in a file that a missing item names."""
+        """Return the items that are missing if `names` are: these, and all items in files that a missing item names."""
         found = set(names)
         for each in self.document.get("items", ()):
             if each.get("from") in found:
@@ -71,7 +71,7 @@ def draft(text: str, outline: Outline, folder: Path) -> Draft:
     """Return the draft check for a specification.
 
     Raises:
-        DraftError: The block of items is invalid, or the patterns do not match the items.
+        DraftError: The block `items` is invalid, or its items do not fit the outline's patterns.
     """
     sections = document.sections_of(text)
     entries = document.items_of(sections.get(document.HEADINGS[1], ""))
@@ -130,8 +130,9 @@ def scenarios(made: Draft, outline: Outline, spec: str) -> dict[str, dict[str, A
 def _waivers(sections: dict[str, str], names: Sequence[str]) -> list[str]:
     """Return waivers for the failures accepted in section 3.
 
-    Each entry of section 3 gives one of its keywords, as a waiver that accepts only waivable items. If no keyword does,
-    the names of the entry's items are the waivers. If section 3 accepts no item of the check, the last item is waived.
+    For each entry of section 3, the first keyword that accepts only items named in section 3 becomes a waiver. If there
+    is no such keyword, the names of the entry's items do. If section 3 names no item of the check, the check's last
+    item is waived.
     """
     items = document.items_of(sections.get(document.HEADINGS[1], ""))
     entries = document.waivers_of(sections.get(document.HEADINGS[2], ""))

@@ -1,4 +1,4 @@
-"""Generates specifications: runs five rounds for each item, applies the gate, and writes the files."""
+"""Generates specifications: runs five rounds for each item, checks the quality, and writes the files."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ class SpecGenerator:
 
     Args:
         layout: The project, with its prompt files and the review queue for drafts.
-        model: The model; None if no round has to run.
+        model: The model; None if all rounds have saved results. With None, a round without one fails.
         model_name: Name of the model in the settings; results of other models are not reused.
         activity: Called with each line of progress.
         debug: Folder for the files of the rounds; None for a hidden folder next to the specification.
@@ -125,7 +125,7 @@ class SpecGenerator:
             return [*pool.map(one, items, homes)]
 
     def generate(self, item: Path, output: Path | None = None) -> SpecResult:
-        """Generate the specification of an item. Only rounds without a usable result are run.
+        """Generate the specification of an item. Only rounds without a usable result from an earlier call are run.
 
         Args:
             item: The file of the item.
@@ -150,7 +150,7 @@ class SpecGenerator:
             return _failed(item, WRONG_INPUT, reading.described(error))
 
     def _rounds(self, work: _Work) -> None:
-        """Run the rounds without a usable result.
+        """Run the rounds without a usable result from an earlier call.
 
         Raises:
             ModelError: No model answered. Results of earlier rounds are kept.
@@ -359,7 +359,7 @@ def _digest(text: str) -> str:
 
 
 def _mark(path: Path) -> tuple[str, bool]:
-    """Return the hash in a file's comment (or an empty string), and whether it matches the file's content."""
+    """Return the hash in a file's comment (empty without one), and whether the rest of the file has this hash."""
     try:
         text = reading.read_text(path)
     except OSError:

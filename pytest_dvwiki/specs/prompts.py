@@ -21,9 +21,9 @@ if TYPE_CHECKING:
 FOLDER = "spec"
 """Folder, next to the wiki, with the project's versions of the text files."""
 SUMMARY = 500
-"""Maximum length of the summary of an earlier section."""
+"""Maximum length of the summary of an earlier section, in characters."""
 _NOTE = 60
-"""Maximum length of the note on what a summary leaves out."""
+"""Maximum length of the note in a summary on what was left out, in characters."""
 _TEXTS = Path(__file__).parent / "texts"
 _PART = re.compile(r"^## (.+?)[ \t]*\n", re.MULTILINE)
 _SECTION = re.compile(r"^(?=## [1-4]\.)", re.MULTILINE)
@@ -212,7 +212,7 @@ def _earlier(round_: Round, results: Mapping[str, str]) -> list[str]:
 
 
 def summary(text: str) -> str:
-    """Return the first lines of a section, with a note on how much is left out."""
+    """Return a section or, if it is too long, its first lines with a note on how much is left out."""
     if len(text) <= SUMMARY:
         return text
     kept = text[: SUMMARY - _NOTE].rpartition("\n")[0] or text[: SUMMARY - _NOTE]

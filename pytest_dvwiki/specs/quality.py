@@ -14,12 +14,12 @@ if TYPE_CHECKING:
     from pytest_dvwiki.specs.document import Entry
 
 LEAST = 1000
-"""Minimum length of a specification."""
+"""Minimum length of a specification, in characters."""
 _OPEN = re.compile(r"\{TODO\b|\bTODO:")
 
 
 def issues(text: str) -> list[str]:
-    """Return the problems of a specification, one line each; empty if it passes the gate."""
+    """Return the problems of a specification, one line each; empty if the specification passes the quality gate."""
     return [*dict.fromkeys((*_form(text), *_content(text)))]
 
 

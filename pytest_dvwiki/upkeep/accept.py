@@ -160,7 +160,7 @@ def _pattern(layout: Layout, proposal: Proposal, _: str) -> str:
     if (layout.patterns / name).exists():
         raise ReviewError(f"{layout.patterns / name} already exists; add the pattern to that file by hand")
     disk.create(layout.patterns / name, f"{proposal.text}\n".encode())
-    return f"{layout.patterns.name}/{name} is in force; `dvwiki patterns test` checks its examples"
+    return f"{layout.patterns.name}/{name} is active now; `dvwiki patterns test` checks its examples"
 
 
 def _noted(_: Layout, proposal: Proposal, by: str) -> str:

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     import argparse
 
 ACTIONS = {
-    "list": ("listing", "show the patterns in force, in their order of precedence"),
+    "list": ("listing", "show the active patterns, in their order of precedence"),
     "why": ("why", "show which patterns match which lines of a log, and why one of them won"),
     "test": ("test", "check all examples and counterexamples against all patterns, and the project's samples"),
     "propose": ("propose", "propose patterns for recorded failures that no pattern matches"),

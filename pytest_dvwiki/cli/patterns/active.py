@@ -1,4 +1,4 @@
-"""The patterns in force in a project: those of a pytest run, without those added by hooks in a conftest.py."""
+"""The active patterns of a project: all that a pytest run uses, except patterns added by hooks in a conftest.py."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def add_sources(parser: argparse.ArgumentParser) -> None:
 def registry_of(
     args: argparse.Namespace, *, first: list[Path] | None = None, problem: Callable[[str], None] | None = None
 ) -> Registry:
-    """Return the patterns in force: from options, the project, installed packages, and the built-in ones.
+    """Return the active patterns: from options, from the project, from installed packages, and the built-in ones.
 
     Args:
         args: Parsed options, including those of `add_sources`.

@@ -1,4 +1,4 @@
-"""`dvwiki patterns list`: the patterns in force, each with its file."""
+"""`dvwiki patterns list`: lists the active patterns, each with its file."""
 
 from __future__ import annotations
 

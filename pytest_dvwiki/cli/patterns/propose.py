@@ -49,7 +49,7 @@ class _Records(Struct, frozen=True):
     """The causes on record, as needed for proposals."""
 
     unknown: tuple[CauseHistory, ...]
-    """Causes that match no pattern in force, the most frequent first."""
+    """Causes that match no active pattern, the most frequent first."""
     rare: int
     """Number of other causes without a pattern, seen in too few runs."""
     known: tuple[str, ...]
@@ -119,7 +119,7 @@ def _read(archive: Archive, registry: Registry, min_runs: int) -> _Records:
         cause = aggregate.cause(archive, (fingerprint,))
         if cause is None:
             continue
-        # A record keeps the verdict of its time; a pattern may have been added later.
+        # A record keeps its verdict; a pattern that matches may have been added since.
         if cause.newest.pattern is not None or matcher.hits(f"{cause.newest.excerpt}\n{cause.newest.primary}\n"):
             known.append(cause.newest.primary)
         elif cause.runs < min_runs:

@@ -8,8 +8,8 @@ from pathlib import Path
 from pytest_dvwiki.cli import UsageError
 
 
-def require_bare_name(name: str) -> None:
-    """Check by the file name that a file is plain text."""
+def require_plain_text(name: str) -> None:
+    """Raise an error if a file's name shows that the file is compressed or an archive, and so no plain text."""
     from pytest_dvwiki.capture.files.archives import is_archive, single_name  # noqa: PLC0415
 
     if is_archive(name) or single_name(name) is not None:
@@ -20,7 +20,7 @@ def read_text(name: str) -> str:
     """Return the text of a file, or of standard input for `-`, decoded and split into lines as logs are."""
     from pytest_dvwiki.logtext.logs import LogStream, LogText  # noqa: PLC0415
 
-    require_bare_name(name)
+    require_plain_text(name)
     if name == "-":
         log = LogText(source="log", text=sys.stdin.buffer.read().decode("utf-8", "replace"))
     else:

@@ -78,7 +78,7 @@ def message(folder: Folder, text: str | bytes) -> str:
         ),
         (D + "expected: PASS\n", "2: expected must be a list; begin each result with `- when:`"),
         (D + "expected: [PASS]\n", "2: a result needs keys: when, status, found, "),
-        (D + "expected: [{status: pass}]\n", "2: status is missing; write PASS or FAIL"),
+        (D + "expected: [{status: pass}]\n", "2: status is missing or invalid; write PASS or FAIL"),
         (D + "expected: [{status: PASS, waved: []}]\n", "2: there is no key 'waved'; the nearest is 'waived'"),
     ],
 )

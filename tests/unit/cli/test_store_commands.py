@@ -192,5 +192,5 @@ def test_a_merge_and_a_pattern_are_carried_out(shell: Shell, place: Layout) -> N
     bad = queue.propose("pattern", "own.frob", pattern.format("("), by="agent", reason="seen often")
     assert "own.frob.yaml" in shell("review", "accept", bad.id)[2]
     good = queue.propose("pattern", "own.frob", pattern.format("of the bus"), by="agent", reason="seen often")
-    assert shell("review", "accept", good.id)[1].startswith("patterns/own.frob.yaml is in force")
+    assert shell("review", "accept", good.id)[1].startswith("patterns/own.frob.yaml is active now")
     assert "frob of the bus" in (place.patterns / "own.frob.yaml").read_text("utf-8")
