@@ -162,7 +162,8 @@ def mask(text: str) -> str:
     `XZ`; dates, URLs and UUIDs become `DATE`, `URL` and `UUID`. Paths keep their base name and hierarchies their last
     name. Words are kept, even words of hex digits (`be`, `port A`), and so are names such as `sha256` or `fifo_32x8`.
     """
-    first, *parts = _COMPARES.split(shortened(text))  # in turns what comes before a compared value, and the value
+    # The parts alternate between what `_COMPARES` matches and the text after it, which begins with a compared value.
+    first, *parts = _COMPARES.split(shortened(text))
     parts[1::2] = map(_without_fields, parts[1::2])
     text = "".join((first, *parts))
     is_compared = _EXPECTS.search(text) is not None and _OBSERVES.search(text) is not None
@@ -173,14 +174,14 @@ def mask(text: str) -> str:
 def _without_fields(text: str) -> str:
     """Mask a compared value at the start of a text if it is an object with fields, or was cut by pytest.
 
-    pytest drops the middle of a long value, so the lengths of the values decide which names of fields are left.
+    pytest drops the middle of a long value, so the lengths of the values decide which field names are left.
     """
     opened = _OBJECT.match(text)
     name, start = (opened[1], opened.end(1)) if opened else ("", 0)
     closing, cut = _CLOSING.get(text[start : start + 1], ""), text.find("...")
     is_string = closing in {"'", '"'}
     if is_string and 0 < text.find(closing, 1) < cut:
-        cut = -1  # something after the string was cut
+        cut = -1  # not this string was cut, but something after it
     if not closing or (cut < 0 and not opened):
         return text
     if cut < 0:

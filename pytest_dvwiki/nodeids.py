@@ -1,8 +1,8 @@
 """Masks secrets in test names, and adapts the commands that rerun these tests.
 
 Names are masked before they leave the process: in the journal, and at the start of the pipeline to records, pages,
-terminal and prompts. Until then, pytest's names are used, because they identify reports. A masked name is a name in
-stored form.
+terminal and prompts. Until then, pytest's names are used, because they identify reports. A name with its secrets masked
+is called a name in stored form.
 """
 
 from __future__ import annotations

@@ -82,7 +82,7 @@ def _is_on(config: pytest.Config) -> bool:
 @pytest.hookimpl(trylast=True)
 def pytest_configure(config: pytest.Config) -> None:
     """Register the role of this process. Called last, after xdist and cocotb have registered their plugins."""
-    config.addinivalue_line("markers", "dvwiki(ip_type=...): facts about a test, for the failure memory")
+    config.addinivalue_line("markers", "dvwiki(ip_type=...): properties of a test, for the failure memory")
     if not _is_on(config):
         return
     from pytest_dvwiki import roles  # noqa: PLC0415  # loaded only in a run with the plugin on

@@ -75,7 +75,7 @@ class Layout:
 
     @property
     def journal(self) -> Path:
-        """Return the folder of this project's journals: `journals`, or its subfolder if other projects may use it."""
+        """Return the folder of this project's journals: `journals`, or a subfolder if projects may share `journals`."""
         return self.journals if self.is_inside else self.journals / self.key
 
     @property
@@ -205,7 +205,7 @@ def _parse_branch(value: object) -> str:
 
 
 def _check_branch(name: str) -> None:
-    """Reject a path or commit. pytest takes a path directly after a bare `--dvwiki-commit` for the option's value."""
+    """Reject a path or commit. pytest takes a path that follows a bare `--dvwiki-commit` to be the option's value."""
     if name != "HEAD" and ("::" in name or os.path.exists(name)):  # noqa: PTH110  # the name need not be a valid path
         raise ValueError(
             f"{name!r:.60} is a path: put paths before a --dvwiki-commit without a branch; if a branch has this name, "

@@ -33,7 +33,10 @@ def by_rule(text: str) -> int:
 
 @lru_cache(maxsize=4)
 def counting(tokenizer: Path | None) -> Count:
-    """Return a function that counts tokens by a `tokenizer.json`, or by the rule if it is None or invalid (logged)."""
+    """Return a function that counts tokens by a `tokenizer.json`, or by the rule if there is none.
+
+    An invalid file is logged, and the rule is used.
+    """
     if tokenizer is None:
         return by_rule
     try:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 @contextlib.contextmanager
 def as_open_as(folder: Path) -> Iterator[None]:
-    """Give the group of a folder the same access to new files and folders in it, whatever the umask is.
+    """Within the context, give the group of a folder the same access to new files in it, whatever the umask is.
 
     The umask is shared by the whole process, so files created by other threads in the meantime get the same access. If
     the folder does not exist, its nearest existing parent is used.

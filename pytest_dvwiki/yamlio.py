@@ -258,7 +258,7 @@ def load(text: str | bytes, name: str) -> Any:
         name: Name for errors, usually the file.
 
     Raises:
-        YamlError: The text is not YAML, has a duplicate key, or has several documents.
+        YamlError: The text is not YAML, exceeds a limit, has a duplicate key, or has several documents.
     """
     try:
         with contextlib.suppress(_NotPlainError, StopIteration, yaml.YAMLError):
@@ -452,7 +452,7 @@ def _key_text(name: str) -> str:
 
 
 def flow(value: Any) -> str:
-    """Return a scalar, or a list of scalars, in the one-line form used after a key.
+    """Return a scalar, or a list of scalars, in the one-line form used after a key; line feeds become spaces.
 
     Raises:
         TypeError: A value has another type.

@@ -101,7 +101,7 @@ class Knowledge(AbstractContextManager["Knowledge"]):
         return found[:most], max(0, len(found) - most)
 
     def all(self, category: str) -> list[PageSummary]:
-        """Return the valid pages of a category, by name.
+        """Return the pages of a category that may go into a prompt, by name.
 
         A page marked as stale is left out, unless it is stale only because it cites code that is gone.
         """
@@ -126,9 +126,14 @@ class Knowledge(AbstractContextManager["Knowledge"]):
         self.passed_over[page.path] = " ".join(str(reason).split())
 
     def _ranked(self, query: str, categories: Sequence[str], among: Collection[str] | None) -> tuple[list[str], bool]:
-        """Return the paths of the valid pages that contain a word of the query, best first, and whether there are more.
+        """Return the paths of pages for a prompt that contain a word of the query, best first, and whether more may.
 
-        Thousands of pages can contain one of the words; only the best are examined.
+        Thousands of pages can contain one of the words; without `among`, only the best `_RANKED` hits are examined.
+
+        Args:
+            query: Words to search for.
+            categories: The categories to look in.
+            among: The paths to choose from; None for all pages.
         """
         ranking = (path for path, _ in self.index.ranking(query) if path.partition("/")[0] in categories)
         hits = list(itertools.islice(ranking, _RANKED if among is None else None))

@@ -43,8 +43,8 @@ class PromptLoader:
     def render(self, text: str) -> str:
         """Fill the placeholders of a template.
 
-        A value of several lines gets separate lines, so that its fences stay valid. Unknown placeholders are kept;
-        lines with nothing but empty placeholders are removed. Placeholders inside values are not filled.
+        A value of several lines becomes a paragraph of its own, so that its fences stay valid. Unknown placeholders are
+        kept; lines with nothing but empty placeholders are removed. Placeholders inside values are not filled.
         """
         values = self._values({found[1] for found in _PLACEHOLDER.finditer(text)})
         return "".join(_line(line, values) for line in text.splitlines(keepends=True))

@@ -59,7 +59,7 @@ if TYPE_CHECKING:
 
 _WORD_LENGTH = 80
 _FIX_LENGTH = 300
-"""Maximum length of a fix; long enough for the advice of every pattern, because truncated advice would be useless."""
+"""Maximum length of a fix, in characters. All advice of patterns is shorter, because half an advice is useless."""
 _TITLE_LENGTH = 200
 _RESOLUTION_LENGTH = 600
 _COMMAND_LENGTH = 500
@@ -161,7 +161,7 @@ class PageBlocks:
         return PromptBlock(header, (*lines, *self._sibling_causes(page), *again, *resolution), excerpt)
 
     def with_advice(self, page: PageSummary, cause: Cause) -> Cause:
-        """Add what is known about fixing a cause's subtype."""
+        """Return the cause with the advice for it and, if it is deterministic, with the statistics of its subtype."""
         name, newest = page.text("failure_subtype"), cause.occurrence
         advice = self._registry.advice(
             newest.pattern, newest.failure_subtype, newest.primary, lambda word: quoted(word, _WORD_LENGTH)
@@ -170,7 +170,7 @@ class PageBlocks:
         return replace(cause, subtype=subtype, advice=advice or self._history.fix_template(name))
 
     def _sibling_causes(self, page: PageSummary) -> Iterator[str]:
-        """Yield a sentence for each other cause that the page's check has reported, with its fix."""
+        """Yield a sentence about each other cause that the same check has reported, and about that cause's fix."""
         own = self._history.archive.present((page.cause,))
         for name in self._history.archive.family(page.cause):
             known = self._history.cause(name) if name not in own else None
@@ -218,7 +218,7 @@ class PageBlocks:
         return PromptBlock(header, (*_outdated(page), *fix, *advice, *self._lessons(page)[:_LESSONS]))
 
     def _lessons(self, page: PageSummary) -> tuple[str, ...]:
-        """Return the accepted lessons of a page that still hold, most confirmed first."""
+        """Return the accepted lessons of a page, most confirmed first, without superseded ones."""
         text = outside.read(self._layout.wiki, page.path).decode("utf-8", "replace")
         known = [each for each in topic.lessons(text) if each.is_active and not each.unreviewed]
         known.sort(key=lambda each: -len(each.tasks))
@@ -272,7 +272,7 @@ class PageBlocks:
 
 
 def family(history: WikiHistory, page: PageSummary) -> list[PageSummary]:
-    """Return all pages with the same cause as a page; the page that keeps the cause comes first."""
+    """Return all pages with the same cause as the given page; the page that the others refer to comes first."""
     return history.page_cache.causes.pages_of(*page.fingerprints()) or [page]
 
 

@@ -89,6 +89,11 @@ def reject(layout: Layout, proposal_id: str, *, by: str, note: str = "") -> Prop
 def confirm(layout: Layout, name: str, *, by: str) -> str:
     """Confirm an RTL bug that nobody has reviewed, or accept an agent's text on a page.
 
+    Args:
+        layout: Where the wiki is.
+        name: The name or path of the bug's page, or the address of the text, as `dvwiki review` lists them.
+        by: The person.
+
     Raises:
         ReviewError: No such bug or text awaits review, or the page cannot be edited.
     """

@@ -32,7 +32,7 @@ _NAMED = 3
 
 
 class Decision(Struct, frozen=True):
-    """The verdict on one cause, and the decision of people about it."""
+    """The origin that the verdict on one cause gave, and the origin that people decided on."""
 
     claimed: str
     confidence: float

@@ -22,8 +22,8 @@ def accept(layout: Layout, proposal: Proposal, by: str) -> str:
 
     Args:
         layout: Where the wiki is.
-        proposal: The proposal. Its target is a lesson (`topics/gotchas#0123abcd`) or, to replace all its lessons, a
-            page.
+        proposal: The proposal. Its target is a lesson (`topics/gotchas#0123abcd`), or a page whose lessons are all
+            replaced.
         by: The person.
 
     Raises:

@@ -42,7 +42,7 @@ def check_configuration(layout: Layout) -> Iterator[Finding]:
 
 
 def _finding(layout: Layout, file: Path, message: str) -> Finding:
-    """Return a finding from an error message of the form path, line number (optional), error."""
+    """Return a finding made from an error message, which is `PATH:LINE: TEXT` or `PATH: TEXT`."""
     place = _PLACE.fullmatch(message.removeprefix(str(file)))
     line, text = (int(place["line"] or 0), place["text"]) if place else (0, message)
     return Finding(os.path.relpath(file, layout.wiki), line, "configuration", text)

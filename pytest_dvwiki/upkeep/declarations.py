@@ -1,4 +1,4 @@
-"""Finds the names that a source file declares; citations on pages may use them.
+"""Finds the names that a source file declares, to check citations such as `rtl/fifo.sv:sync_fifo`.
 
 Python is parsed. SystemVerilog and Verilog are parsed by pyslang if it is installed. VHDL, and code that pyslang skips
 (inactive branches of an `ifdef`) or cannot parse, is searched for names outside comments and strings where a
@@ -45,7 +45,7 @@ _REFERENCES = frozenset(
         "PrimitiveInstantiationSyntax",
     }
 )
-"""Types of pyslang's syntax nodes whose identifiers refer to declarations; those of other nodes declare them."""
+"""Types of pyslang's syntax nodes whose identifiers refer to a name; the identifiers of all other nodes declare one."""
 _NAMED = frozenset({"ConstraintDeclarationSyntax", "ConstraintPrototypeSyntax", "FunctionPrototypeSyntax"})
 """Types of pyslang's syntax nodes whose declared name is in a child node."""
 
@@ -54,7 +54,7 @@ _NAMED = frozenset({"ConstraintDeclarationSyntax", "ConstraintPrototypeSyntax", 
 def declared_names(file: Path, _mtime_ns: int) -> frozenset[str] | None:
     """Return the names that a file declares, in lower case, or None if the file cannot be read or parsed.
 
-    The modification time is part of the cache key.
+    The file's modification time is an argument only because it is part of the cache key.
     """
     try:
         source = reading.read_bytes(file).decode("utf-8", "replace")
@@ -97,7 +97,7 @@ def _by_declarations(code: str) -> Iterator[str]:
 
 
 def _by_parser(source: str) -> set[str] | None:
-    """Return the names declared in the code, or None if pyslang is missing or cannot parse it."""
+    """Return the names declared in the code, or None if pyslang is missing or cannot parse the code."""
     try:
         syntax: Any = importlib.import_module("pyslang.syntax")
         parsing: Any = importlib.import_module("pyslang.parsing")

@@ -31,8 +31,8 @@ def accept(layout: Layout, proposal: Proposal, _: str) -> str:
     """Write a draft, with people's edits, to the file of the check.
 
     Raises:
-        ReviewError: The draft is not a valid check, the check was changed after the proposal, or both the draft's file
-            and the proposal were edited.
+        ReviewError: The target is not the name of a check in the project, the draft is not a valid check, the check was
+            changed after the proposal, or both the draft's file and the proposal were edited.
     """
     check = layout.root / proposal.target
     draft = check.with_name(check.name.removesuffix(SUFFIX) + DRAFT)

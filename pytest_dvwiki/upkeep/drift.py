@@ -1,6 +1,7 @@
 """Drift: finds citations of code that no longer exists, such as `rtl/fifo.sv:sync_fifo`.
 
-A citation is reported only if it is certain that the file, the name or the line does not exist; the rest are hints.
+A citation is reported only if it is certain that the file, the name or the line does not exist. Less certain cases are
+reported as hints.
 """
 
 from __future__ import annotations
@@ -35,7 +36,7 @@ _ALIKE = 0.75
 
 
 def check_drift(root: Path, text: PageText) -> Iterator[Finding]:
-    """Yield the citations in people's text that refer to a missing file or name."""
+    """Yield a finding for each citation in people's text that refers to a missing file, name or line."""
     for line in text.people:
         for path, name in _CITATION.findall(line.text):
             problem = _problem(root, path, name)
@@ -46,8 +47,8 @@ def check_drift(root: Path, text: PageText) -> Iterator[Finding]:
 def check_hints(root: Path, text: PageText) -> Iterator[Finding]:
     """Yield warnings about names and files in people's prose that may be missing.
 
-    A file in backticks is reported if its path has a folder and it does not exist. A name in backticks is reported if
-    files are mentioned near it and none of them has the name, but each has a similar one.
+    A file in backticks is reported if its path has a folder and the file does not exist. A name in backticks is
+    reported if files are mentioned near the name and none of them contains it, but each contains a similar name.
     """
     for line in text.people:
         files = [(found.start(), found[1]) for found in _FILE.finditer(line.text) if ".." not in found[1].split("/")]

@@ -53,10 +53,10 @@ REMEDIES: dict[Kind, str] = {
     "schema": "set the key to one of the allowed values",
     "configuration": "correct the entry; it has no effect until it is valid",
     "duplicate_cause": BUILD,
-    "near_duplicate": "merge them if they have the same cause; otherwise list the other page in `distinct_from`",
+    "near_duplicate": "merge the pages if they have the same cause; otherwise list the other page in `distinct_from`",
     "unreadable": "correct the frontmatter",
-    "left_alone": "correct it, or restore the page from git, then run `dvwiki build`",
-    "conflict": "resolve it by hand, then run `dvwiki build`",
+    "left_alone": "correct the page, or restore it from git, then run `dvwiki build`",
+    "conflict": "resolve the conflict by hand, then run `dvwiki build`",
     "drift": "cite the code's new location, or remove the citation",
     "drift_hint": "check whether the text is still correct",
     "log_changed": "restore the line; log.md is append-only",
@@ -91,7 +91,7 @@ class Finding(Struct, frozen=True, order=True):
     text: str
     """What is wrong, in one line."""
     remedy: str = ""
-    """How to fix the problem; if empty, the default remedy of its kind is used."""
+    """How to fix the problem; if empty, it becomes the default remedy of the finding's kind."""
 
     def __post_init__(self) -> None:
         if not self.remedy:

@@ -25,9 +25,9 @@ _TIMEOUT_S = 60.0
 
 
 def check_log(layout: Layout) -> Iterator[Finding]:
-    """Yield each commit that removed lines from `log.md`, unless they were restored, and uncommitted removals.
+    """Yield a finding for each commit that removed lines of `log.md`, and one for lines removed without a commit.
 
-    Merge commits are ignored.
+    Lines that were restored later do not count, and merge commits are ignored.
     """
     log = layout.wiki / "log.md"
     committed = _git(layout, "log", "--no-merges", "--format=commit %h", *_REMOVED, "--", str(log))
@@ -44,7 +44,7 @@ def check_log(layout: Layout) -> Iterator[Finding]:
 
 
 def check_records(layout: Layout, archive: Archive) -> Iterator[Finding]:
-    """Yield records that were changed, or that were removed without having been rolled up."""
+    """Yield a finding for each record that was changed, or that was removed without having been rolled up."""
     tasks = str(layout.tasks)
     committed = _git(layout, "log", "--no-merges", "--format=commit %h", *_CHANGED, "--", tasks)
     now = _git(layout, "diff", *_CHANGED, "HEAD", "--", tasks)

@@ -50,7 +50,7 @@ class LintReport(Struct, frozen=True, kw_only=True):
     suggestions: list[str] = field(default_factory=list)
     """Remedies for the findings, one line each, without repetition."""
     human_review_required: bool = False
-    """Whether there is a problem that `dvwiki build` cannot fix."""
+    """Whether there is a problem, not counting warnings, that `dvwiki build` cannot fix."""
     findings: list[Finding] = field(default_factory=list)
     """All findings, sorted by file and line."""
 

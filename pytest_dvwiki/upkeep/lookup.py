@@ -42,7 +42,7 @@ def commit_called(settings: Settings, digits: str) -> str:
 
 
 def pages_called(page_cache: PageCache, name: str, categories: Sequence[str] = CATEGORIES) -> list[PageSummary]:
-    """Return the page with the given name, or else the bug pages for the cause of a page that once had the name."""
+    """Return the page that has this name; if there is none, the bug pages of the cause whose page once had it."""
     folder, _, stem = name.replace("\\", "/").removesuffix(".md").rpartition("/")
     category = folder.rpartition("/")[2]
     wanted = (category,) if category in categories else categories

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def reclassify_all(settings: Settings) -> Reclassified:
-    """Reclassify all failures with verdicts from other patterns or fingerprint versions.
+    """Reclassify all recorded failures whose verdicts come from other patterns or another fingerprint version.
 
     The next build updates the pages.
 

@@ -60,7 +60,7 @@ def _wrong_fields(page: PageSummary) -> Iterator[tuple[str, str]]:
 
 
 def check_supersession(page_cache: PageCache) -> Iterator[Finding]:
-    """Yield errors in merges.
+    """Yield errors in the keys of merged pages: `supersedes`, `superseded_by` and `superseded_reason`.
 
     A page and its replacement must refer to each other. There must be a reason, and no cycle.
     """
@@ -105,7 +105,7 @@ def check_causes(page_cache: PageCache) -> Iterator[Finding]:
 
 
 def check_likeness(page_cache: PageCache, archive: Archive) -> Iterator[Finding]:
-    """Yield each bug page that has a cause similar to an older page's; the finding gives the oldest such page."""
+    """Yield a finding for each bug page whose cause resembles that of an older page; it names the oldest such page."""
     for page in list(page_cache.all("bugs")):
         if page.problem or is_pointer(page) or not page.fingerprints():
             continue
@@ -150,7 +150,7 @@ def check_lessons(text: PageText) -> Iterator[Finding]:
                 yield Finding(path, 0, "schema", problem, "correct the id")
             elif other and each.id not in {*lessons[other].supersedes, lessons[other].superseded_by}:
                 problem = f"lesson {other} lacks `{back} {each.id}`"
-                yield Finding(path, 0, "schema", problem, "add the line, or remove the other one")
+                yield Finding(path, 0, "schema", problem, f"add this line, or remove {other} from lesson {each.id}")
 
 
 def _line_of(problem: str) -> int:
