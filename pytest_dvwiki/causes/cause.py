@@ -61,14 +61,14 @@ class Cause(Struct, frozen=True, kw_only=True):
 
     # Facts about the current run.
     news: News | None = None
-    """Whether the cause is new, known, regressed or waived in the run; None if it is only on record."""
+    """Whether the cause is new, known or regressed in the run; None if the cause is only on record."""
     verdict: Verdict | None = None
     page_to_read: str | None = None
     """Path of the page to read, relative to the root."""
     without_fix: bool = False
     """True if the run's commit does not contain the newest fix on record."""
     undone: FixState | None = None
-    """The newest fix, or an older one that was reverted since, if the current failures show that it did not last."""
+    """The fix that did not last, as the current failures show: the newest fix, or an older one that was reverted."""
     fix_in_place: bool | None = None
     """Whether the newest fix is still in the run's sources; None if unknown."""
     changed_since_fix: bool = False

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 class History(Protocol):
     """Queries of the archive, implemented by `wiki.query.WikiHistory`.
 
-    This class is long because triage, capture and the pipeline get all their facts from it.
+    This class is long because triage, capture and the pipeline query the archive only through it.
     """
 
     def cause(self, fingerprint: str) -> Cause | None:
@@ -61,7 +61,7 @@ class History(Protocol):
         without_fix: bool = False,
         taken: Collection[str] = (),
     ) -> str:
-        """Return the cause of a failure in a run that is not on record yet, and remember it."""
+        """Return the name of a failure's cause, and remember the answer until the current run is on record."""
         ...
 
     def tools(self, task_id: str) -> Mapping[str, str]:
@@ -73,7 +73,7 @@ class History(Protocol):
         ...
 
     def noisy_tests(self, text: str) -> set[str]:
-        """Return the tests that passed although they printed an error message; an empty name stands for every test."""
+        """Return the tests that passed although they printed a given message; an empty name stands for every test."""
         ...
 
     def open_causes(self, fingerprint: str) -> tuple[str, ...]:
@@ -81,7 +81,7 @@ class History(Protocol):
         ...
 
     def last_causes(self, fingerprint: str, nodeids: Collection[str]) -> Mapping[str, str]:
-        """Map each test to the cause with which it last failed at a check; others are left out."""
+        """Map each test that has failed at a check to its cause in the newest of these failures."""
         ...
 
     def reference(self, cause: str) -> str:

@@ -56,7 +56,7 @@ class Passed(Struct, frozen=True, kw_only=True):
     no_fix: Change | Literal["fails elsewhere"] | None = None
     """Why there is no fix; `fails elsewhere` if the cause still makes other tests fail."""
     on_record: Fix | None = None
-    """The recorded fix that the passes confirm, with its number of passes."""
+    """The newest recorded fix of the passing tests or, without one, of the cause; it includes the number of passes."""
     pass_: PassedAgain | None = None
     """The most conclusive pass."""
     failing: Command | None = None
@@ -204,7 +204,7 @@ def _both_seeds(
 def _with_commands(
     again: Sequence[PassedAgain], cause: Cause | None, commands: Mapping[tuple[str, str, str | None], Command]
 ) -> Iterator[tuple[PassedAgain, Command]]:
-    """Yield each pass with the command of the last failure on its simulator, if there is one."""
+    """Yield passes with the command of the failure before them, if known; the cause's newest failure comes first."""
     newest = cause.command if cause is not None else None
     if cause is not None and newest is not None:
         ran_on = {test.simulator for test in cause.occurrence.tests if test.nodeid == newest.test}

@@ -1,4 +1,4 @@
-"""Statements about a cause. Each fact is decided here, and the statements are put in reading order."""
+"""Decides which statements about a cause are true, and in which order outputs show them."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ if TYPE_CHECKING:
 Standing = Literal["held", "passing", "chance", "stated", "returned", "failed", "between", "elsewhere"]
 """The standing of a fix.
 
-`held`: enough runs passed. `passing`: the passes are more than chance, but not yet enough for `held`. `chance`: the
+`held`: enough runs passed. `passing`: the passes rule out chance, but are not yet enough for `held`. `chance`: the
 passes may be chance. `stated`: somebody stated the fix, and no run has passed since. `returned`: the cause came back
-although the passes were more than chance. `failed`: the cause came back, and nothing shows that the fix ever worked.
+although the passes had ruled out chance. `failed`: the cause came back, and nothing shows that the fix ever worked.
 `between`: the passes may be chance, and other changes since may have brought the cause back. `elsewhere`: the fix was
 for other tests or simulators than the failing ones.
 """
@@ -404,7 +404,7 @@ def is_fixed_by(state: FixState, commit: str) -> bool:
 
 
 def failed_since(cause: Cause, state: FixState) -> str:
-    """Return when a cause last failed after a fix, but only in tests or on simulators that the fix does not cover.
+    """Return when a cause last made other tests or simulators fail, after a fix that did not cover them.
 
     Empty if it never did, if the fix failed, or if the cause has come back or is present in the current run.
     """
@@ -423,7 +423,9 @@ def passes_since(cause: Cause) -> str:
 
 
 def _advice(cause: Cause) -> Advice | Unnamed | None:
-    """Return the advice for a cause; None if a fix has held for it, or there is none.
+    """Return the advice for a cause, or the statement that no pattern matches.
+
+    None if a fix has held for the cause, or if there is no advice.
 
     For a deterministic failure, such as a missing timescale, a fix that held for another cause is better advice than a
     general text. For failed checks it is not, because their causes are unrelated.

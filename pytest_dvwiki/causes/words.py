@@ -1,4 +1,4 @@
-"""Format statements as text: the same words in every output, each with its own markup for names and quotations.
+"""Formats statements as text: all outputs have the same words, each with its own markup for names and quotations.
 
 A text starts in lower case and has no full stop; `sentence` makes a sentence of it.
 """
@@ -389,7 +389,10 @@ def passed_of(fix: Fix) -> str:
 
 
 def of_passes(statement: Passed) -> str:
-    """Return why the passes may be chance or are no fix, or that a fix holds; empty for a proven fix."""
+    """Return what passes show: that a fix holds, that they are too many for chance, or why they do not prove a fix.
+
+    Empty if a pass in this run proves the fix.
+    """
     if statement.word == "HELD":
         passes = statement.fix.passes if statement.fix is not None else 0
         rest = "no test that it fixed failed with the cause" if statement.no_fix else "the cause did not return"

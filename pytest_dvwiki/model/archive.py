@@ -26,8 +26,8 @@ Change = Literal["commit", "uncommitted", "unrecorded", "seed", "nothing", "olde
 
 Evidence of a fix: `commit` (other sources, committed), `uncommitted` (other sources in the working tree), `unrecorded`
 (one of the runs has no recorded commit). No evidence: `seed` (only the seed differs), `nothing` (no known difference),
-`older` (sources from before the failure), `branch` (a branch that never had the failing commit), `configuration` (the
-build configuration of one of the runs is not recorded).
+`older` (sources older than the failing ones), `branch` (a branch that never had the failing commit), `configuration`
+(the build configuration of one of the runs is not recorded).
 """
 
 WRITTEN = "written"
@@ -48,7 +48,7 @@ class CoverBin(Struct, frozen=True, kw_only=True):
 
     @property
     def filled(self) -> bool:
-        """Return whether the bin is covered."""
+        """Return whether the bin has as many hits as its goal."""
         return self.hits >= self.goal
 
 
@@ -65,18 +65,18 @@ class FailedTest(Struct, frozen=True, kw_only=True, gc=False):
     attempts: int = 1
     seed: str | None = None
     seed_unknown: bool = False
-    """Whether the stimulus depends on an unrecorded seed. If False and `seed` is None, it depends on no seed."""
+    """Whether the stimulus depends on an unrecorded seed. If False and `seed` is None, the stimulus needs no seed."""
     sim_time: str | None = None
     simulator: str | None = None
     duration_s: float = 0.0
     config: str | None = None
     """The build configuration as 12 hex digits; None if it is unknown."""
     directed: bool = False
-    """Whether it is known that no random number of the simulation depends on its seed."""
+    """Whether the simulation is known to use no random numbers that depend on the seed."""
 
     @property
     def stimulus_seed(self) -> str | None:
-        """Return the seed on which the stimulus depends; None if it is unknown or depends on none."""
+        """Return the seed that determines the stimulus; None if the seed is unknown or does not affect the stimulus."""
         return None if self.directed else self.seed
 
 
@@ -101,11 +101,11 @@ class Occurrence(Struct, frozen=True, kw_only=True, gc=False):
     unreproducible: str = ""
     """Why no command can reproduce the failure."""
     quickest: Command | None = None
-    """Command of the fastest failing test; None if it is `command`."""
+    """Command that reruns the fastest failing test; None if `command` does that."""
     reads: tuple[str, ...] = ()
     """HDL and Python files that the failing simulation read, relative to the repository's top; empty if unknown."""
     place: Place | None = None
-    """The statement that reported the cause; None if unknown."""
+    """The source statement that reported the cause; None if unknown."""
     unseeded: str | None = None
     """File that draws random stimulus without the seed; a rerun with the same seed may therefore differ."""
     title: str | None = None
@@ -132,7 +132,7 @@ class Vcs(Struct, frozen=True, kw_only=True):
     Empty if unknown or too many.
     """
     source_commit: str | None = None
-    """The last commit that changed sources, if `commit` changed none, for example to archive a run; otherwise None."""
+    """The last commit that changed sources; None if that is `commit`, which may also just archive a run."""
 
 
 class RunId(Struct, frozen=True, kw_only=True):
@@ -200,14 +200,14 @@ class PassedAgain(Struct, frozen=True, kw_only=True):
     seed: str | None = None
     changed: Change = "unrecorded"
     failed_seed: str | None = None
-    """Seed of the failure; None if it is not recorded, does not exist, or cannot matter."""
+    """Seed of the failure; None if the failure depends on no seed, or on one that is not recorded (`seed_unknown`)."""
     seed_unknown: bool = False
-    """Whether the seed of the failure is not recorded."""
+    """Whether the failure may depend on a seed that is not recorded."""
     simulator: str | None = None
     config: str | None = None
     """The build configuration as 12 hex digits; None if it is unknown."""
     new_stimulus: bool = False
-    """Whether the code that draws stimulus changed after the failure, so that a seed may give other stimulus."""
+    """Whether the code that draws stimulus changed after the failure, so the same seed may give different stimulus."""
 
 
 FOR_ALL = "global"
@@ -215,7 +215,7 @@ FOR_ALL = "global"
 
 
 class Waived(Struct, frozen=True, kw_only=True):
-    """Failures of one cause that are waived."""
+    """Failures of one cause that one waiver accepts."""
 
     id: str
     """Id of the waiver."""
@@ -262,11 +262,11 @@ class Gate(Struct, frozen=True, kw_only=True):
 
 
 PassSeed = Literal["same", "other", "unknown"]
-"""Whether a test passed with the seed of its failure; `same` also if the pass proves enough without the seed."""
+"""Whether a test passed with the seed of its failure; `same` also if enough passes with other seeds rule out chance."""
 
 
 class ListedCommits:
-    """The commits in a range. Commits that change nothing that the failing simulation is known to read come last."""
+    """The commits in a range. Those that change no file known to be read by the failing simulation come last."""
 
     __slots__ = ()
     log: tuple[str, ...]
@@ -303,7 +303,7 @@ class FirstBad(Struct, ListedCommits, frozen=True, kw_only=True):
     log_count: int = 0
     """Total number of commits in the range."""
     unread_count: int = 0
-    """Number of commits that change nothing that the failing simulation is known to read; they come last in `log`."""
+    """Number of commits that change no file known to be read by the failing simulation; they come last in `log`."""
     files: tuple[str, ...] = ()
     """Files that differ between `good` and `bad`; truncated if there are many."""
     file_count: int = 0
@@ -326,10 +326,10 @@ class FirstBad(Struct, ListedCommits, frozen=True, kw_only=True):
 
 
 class SinceFix(Struct, frozen=True, kw_only=True):
-    """What changed and what passed since a fix, recorded by a run that fails again at the fixed check."""
+    """What changed and what passed since a fix, recorded by a run in which the fixed check fails again."""
 
     fingerprint: str
-    """The check."""
+    """Fingerprint of the check."""
     cause: str = ""
     """Name of the cause that was fixed, as `fingerprint/task id`; empty if the check had only one."""
     since: str
@@ -353,9 +353,9 @@ class Undone(Struct, frozen=True, kw_only=True):
     """
 
     fingerprint: str
-    """The check."""
+    """Fingerprint of the check."""
     task_id: str
-    """A run in which the check failed with the cause."""
+    """Task id of a run in which the check failed with the cause."""
 
 
 class NoiseRow(Struct, frozen=True, kw_only=True):
@@ -385,7 +385,7 @@ class OtherTest(Struct, frozen=True, kw_only=True):
 
 
 def is_by_infrastructure(attempts: tuple[Attempt, ...]) -> bool:
-    """Return whether infrastructure caused every failed attempt."""
+    """Return whether infrastructure caused every failed attempt; False if no attempt failed."""
     failed = [each for each in attempts if each.outcome != "passed"]
     return bool(failed) and all(each.infrastructure for each in failed)
 

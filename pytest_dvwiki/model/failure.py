@@ -16,7 +16,7 @@ OriginType = Literal["RTL_BUG", "TB_BUG", "TOOL", "UNKNOWN"]
 Tier = Literal["cause", "symptom", "rollup"]
 Canceller = Literal["run", "test"]
 Source = Literal["run", "results", "log", "stdout", "stderr", "report"]
-"""Origin of a text.
+"""Where a text of a failure comes from.
 
 `run`: the plugin's messages about the processes, one per line ("the simulator was killed by signal 9 (SIGKILL) …").
 `results`: the entry in a results file: `Type: message`, followed by the traceback. `log`: the log of the simulator and
@@ -86,7 +86,7 @@ class Command(Struct, frozen=True, kw_only=True, gc=False):
     arguments: tuple[str, ...]
     """The unquoted arguments, including the program."""
     variables: dict[str, str] = field(default_factory=dict)
-    """Environment variables in the order of printing. `$PWD` in a value refers to `folder`."""
+    """Environment variables, in the order in which they are printed. `$PWD` in a value refers to `folder`."""
     folder: str = "."
     """Working directory with `/` separators, relative to the top of the git repository or to the workspace root."""
     in_repository: bool = True
@@ -100,7 +100,7 @@ class Attempt(Struct, frozen=True, kw_only=True, gc=False):
 
     outcome: Literal["passed", "failed", "error"]
     fingerprint: str | None = None
-    """Fingerprint of the cause of the failed attempt."""
+    """Fingerprint of the cause; None for a passing attempt."""
     seed: str | None = None
     error_class: str = ""
     failure_subtype: str = ""
@@ -109,7 +109,7 @@ class Attempt(Struct, frozen=True, kw_only=True, gc=False):
     infrastructure: bool = False
     """Whether a licence, limit, host or file system caused the failure of the attempt."""
     directed: bool = False
-    """Whether it is known that no random number of the simulation depends on its seed."""
+    """Whether the simulation is known to use no random numbers that depend on the seed."""
 
 
 class Failure(Struct, frozen=True, kw_only=True, gc=False):
@@ -132,9 +132,9 @@ class Failure(Struct, frozen=True, kw_only=True, gc=False):
     """False if the simulation ended before the test began; another test's cause then explains the failure."""
     seed: str | None = None
     seeded: bool = False
-    """Whether the stimulus may depend on a seed, even an unknown one."""
+    """Whether the stimulus may depend on a seed, whether or not the seed is known."""
     directed: bool = False
-    """Whether it is known that no random number of the simulation depends on its seed."""
+    """Whether the simulation is known to use no random numbers that depend on the seed."""
     sim_time: str | None = None
     simulator: str | None = None
     log: LogReference | None = None
@@ -155,7 +155,7 @@ class Failure(Struct, frozen=True, kw_only=True, gc=False):
 
     @property
     def stimulus_seed(self) -> str | None:
-        """Return the seed on which the stimulus depends; None if it is unknown or depends on none."""
+        """Return the seed that determines the stimulus; None if the seed is unknown or does not affect the stimulus."""
         return None if self.directed else self.seed
 
 
@@ -176,7 +176,7 @@ class Result(Struct, frozen=True, kw_only=True, gc=False):
     earlier: tuple[Failure, ...] = ()
     """Failed attempts of a flaky test before it passed, in order."""
     module: str = ""
-    """Module of a cocotb test; empty if it is unknown. It is not recorded."""
+    """Module of a cocotb test; empty if unknown. It is not written to the record."""
 
 
 class Origin(Struct, frozen=True, kw_only=True, gc=False):
@@ -257,4 +257,4 @@ class Verdict(Struct, frozen=True, kw_only=True, gc=False):
     fingerprint_v1: str | None = None
     """Fingerprint of the cause as computed by version 1."""
     place: Place | None = None
-    """Statement that reported the cause; None if unknown."""
+    """The source statement that reported the cause; None if unknown."""

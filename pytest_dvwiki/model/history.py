@@ -14,15 +14,15 @@ if TYPE_CHECKING:
 
 
 class Pass(NamedTuple):
-    """A run at a commit in which a test passed."""
+    """A passing run of a test at a commit."""
 
     moment: str
     task_id: str
     commit: str
     seed: str | None
-    """The seed; None if it is not recorded or does not exist."""
+    """Seed of the test; None if the test has no seed, or if its seed is not recorded."""
     seed_hash: str | None = None
-    """Short hash of the seed; None if it is not recorded."""
+    """Short hash of the seed; None if no hash is recorded."""
     edited: tuple[str, ...] = ()
     """The files with uncommitted changes."""
 
@@ -40,7 +40,7 @@ class Fix(Struct, ListedCommits, frozen=True, kw_only=True):
     log_count: int = 0
     """Total number of commits between last failure and first pass."""
     unread_count: int = 0
-    """Number of commits that change nothing that the failing simulation is known to read; they come last in `log`."""
+    """Number of commits that change no file known to be read by the failing simulation; they come last in `log`."""
     files: tuple[str, ...] = ()
     """Files that differ between last failure and first pass; truncated if there are many."""
     file_count: int = 0
@@ -53,7 +53,7 @@ class Fix(Struct, ListedCommits, frozen=True, kw_only=True):
     owners: tuple[str, ...] = ()
     """Owners of the differing files according to CODEOWNERS."""
     authors: tuple[str, ...] = ()
-    """Authors, before the fix, of the lines that the fix changed."""
+    """Authors of the changed lines as they were before the fix."""
     counts: bool = True
     """Whether chance is ruled out: a pass used the failing seed, or there are enough passes."""
     passes: int = 0
@@ -67,7 +67,7 @@ class Fix(Struct, ListedCommits, frozen=True, kw_only=True):
     held_in: str | None = None
     """Task id of the run from which the fix holds."""
     returned: str | None = None
-    """Time of the run in which the cause returned."""
+    """Time of the run in which the cause returned; None if it has not."""
     in_place: bool | None = None
     """Whether the sources contained the fix when the cause returned; None if unknown or if nothing else had changed."""
 
@@ -78,7 +78,7 @@ class Fix(Struct, ListedCommits, frozen=True, kw_only=True):
 
     @property
     def by_chance(self) -> bool:
-        """Return whether the cause returned, the passes after the fix may be chance, and only git describes the fix."""
+        """Return whether the fix is known from git only and failed, so the passes after it may have been chance."""
         return self.by == "git" and self.result == "failed" and not self.counts
 
 
@@ -96,7 +96,7 @@ class StandingFix(Struct, frozen=True, kw_only=True):
 
 
 class SourceRun(Struct, frozen=True):
-    """A run with an artefact in its record."""
+    """A run whose record lists an artefact."""
 
     task_id: str
     written: bool
@@ -159,7 +159,7 @@ class StillFailing(Struct, frozen=True, kw_only=True):
     nodeid: str
     fingerprint: str
     seed: str | None
-    """Seed of the pass if the test has failed with it since its last fix, else the seed of its last failure.
+    """Seed of the pass if the test has failed with this seed since its last fix, else the seed of the last failure.
 
     None if the failure does not depend on a seed, or if the seed is not recorded.
     """
@@ -180,7 +180,7 @@ class StillFailing(Struct, frozen=True, kw_only=True):
     seed_unknown: bool = False
     """Whether failures of the test had seeds, but none is recorded."""
     one_of_several: bool = False
-    """Whether the failed folder builds several designs, and the one that failed may not have been built since."""
+    """Whether the failed folder builds several designs, so the design that failed may not have been built since."""
     proof: int = 0
     """Rank of the strongest pass since the failure, from `records.fixes.proof`; 0 without a pass."""
     evidence: str = ""
@@ -190,4 +190,4 @@ class StillFailing(Struct, frozen=True, kw_only=True):
     command: Command | None = None
     """The command of the last failure on the simulator of the pass; None if it is not on record."""
     fixed: Fix | None = None
-    """The first fix of the cause on record after the failure: passes of other tests or seeds, or a statement."""
+    """The first recorded fix after the failure, from passes of other tests or seeds, or stated; None without one."""

@@ -38,13 +38,13 @@ class Archived(Struct, frozen=True, kw_only=True):
     """Number of pages created or changed; None if the run writes only its record."""
     seconds: float = 0.0
     problem: str | None = None
-    """The error, file and remedy if nothing was written."""
+    """Why nothing could be written, with the file and a remedy; None without an error."""
     refused: tuple[tuple[str, str], ...] = ()
     """Pages that were not changed, with the reasons."""
     flaky: tuple[Flaky, ...] = ()
     """Statements about the run's flaky tests; the test with the most flaky runs comes first."""
     waiver_notes: tuple[str, ...] = ()
-    """Notes on expired or unused waivers, and on errors in their file."""
+    """Notes on expired or unused waivers, and on errors in the waiver file."""
 
     def statements(self, cause: Cause) -> Iterator[Statement]:
         """Yield the statements about a cause of the run, in reading order."""
@@ -114,7 +114,7 @@ def on_record(task_id: str, settings: Settings) -> RunRecord | None:
 
 
 def known_artefacts(hashes: Iterable[str], settings: Settings) -> dict[str, list[SourceRun]]:
-    """Map the hashes of recorded artefacts to the runs that recorded them, oldest first."""
+    """Map each given hash of a recorded artefact to the runs that recorded the artefact, oldest first."""
     from pytest_dvwiki.wiki.query import WikiHistory  # noqa: PLC0415  # as above
 
     with WikiHistory(settings.layout) as history:

@@ -63,7 +63,7 @@ def _without_root(verdict: Verdict, root: Path) -> Verdict:
 
 
 def as_shown_by(cause: Cause, members: Sequence[Member], root: Path) -> Cause:
-    """Return a cause with the evidence and commands of some of its failures, the most informative first."""
+    """Return a cause with the evidence and commands of only some of its failures, given most informative first."""
     shown, verdict = occurrence_of(members, root), _without_root(members[0][1], root)
     occurrence = replace(
         cause.occurrence,
@@ -97,7 +97,7 @@ def grouped(failures: Sequence[Failure], verdicts: Sequence[Verdict]) -> list[li
 
 
 def occurrence_of(members: Sequence[Member], root: Path) -> Occurrence:
-    """Return the occurrence of a cause with the given failures; the first failure is shown."""
+    """Return the occurrence of a cause with the given failures; the first one provides the evidence."""
     failure, verdict = members[0]
     shown = next((one for one, _ in members if one.command is not None), failure)
     return Occurrence(
@@ -139,7 +139,7 @@ def origin_of(verdict: Verdict, root: Path) -> Origin:
 
 
 def _quickest(members: Sequence[Member], shown: Failure) -> Command | None:
-    """Return the command of the quickest test that shows the cause; None if it is shown already."""
+    """Return the command of the quickest failing test; None if that is the command of the occurrence already."""
     timed = [one for one, verdict in members if one.command is not None and one.duration_s > 0 and not verdict.follower]
     found = min(timed, key=lambda failure: (failure.duration_s, failure.nodeid), default=shown)
     if found.command is None or found.nodeid == shown.nodeid:
@@ -155,7 +155,7 @@ def _ease_of_rerun(failure: Failure) -> tuple[object, ...]:
 
 
 def _place(place: Place | None, root: Path) -> Place | None:
-    """Return the location that reported a cause, with paths relative to the root."""
+    """Return the place that reported a cause, with paths relative to the root."""
     if place is None:
         return None
     return replace(place, file=shorten_paths(place.file, root), words=shorten_paths(place.words, root))

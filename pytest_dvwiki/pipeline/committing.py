@@ -36,7 +36,7 @@ class Committed(Struct, frozen=True):
     """The result of a commit."""
 
     text: str = ""
-    """The commit, its branch and size; empty if there was nothing to commit."""
+    """The commit, its branch and its number of files; empty if there was nothing to commit."""
     notes: tuple[str, ...] = ()
     """What was left out, and why."""
 
@@ -65,8 +65,8 @@ def changed_by_people(layout: Layout, branch: str) -> frozenset[str]:
 def commit(layout: Layout, branch: str, task_id: str, *, upkeep: Upkeep | None = None) -> Committed:
     """Commit the records that are not in git yet, and pages with changes only in their owned parts.
 
-    The branch is `HEAD` for the current one. With `upkeep`, more files are committed, and a branch that is only behind
-    HEAD is first fast-forwarded.
+    The branch is `HEAD` for the current one. With `upkeep`, all files that people had not changed before upkeep are
+    committed, and a branch that is only behind HEAD is first fast-forwarded.
 
     Raises:
         RefusedError: The state of the repository does not allow a commit.
@@ -147,7 +147,7 @@ def _documents(data: bytes, month: Path) -> dict[str, bytes]:
 
 
 def _is_ours(layout: Layout, path: Path, changed: Changed, target: Branch) -> bool | None:
-    """Return whether dvwiki alone changed a file: False if others changed it, None if dvwiki and people did."""
+    """Return whether dvwiki alone changed a file: False if people did, None if both did."""
     tasks, wiki = layout.tasks.resolve(), layout.wiki.resolve()
     before, data, staged = target.content(changed.path), path.read_bytes(), changed.staged
     if path.is_relative_to(tasks):

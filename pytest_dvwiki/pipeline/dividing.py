@@ -1,6 +1,6 @@
 """Divide the failures of one check in a run, if they have different causes.
 
-Failures of one check have different causes if one of these facts is known:
+Failures of one check have different causes in these cases:
 
 * the tests last failed with different causes of the check;
 * one of these causes cannot explain some of the failures (`exclusions`);
@@ -40,7 +40,7 @@ class _Group(NamedTuple):
     """Tests that fail with one cause."""
 
     name: str
-    """The cause; empty for a new cause, and for tests that are not divided."""
+    """Name of the known cause; empty for a new cause, and for tests that are not divided."""
     tests: list[Test]
     is_apart: bool = False
     """Whether this is one of several new causes."""
@@ -86,7 +86,7 @@ class _Check(Struct, frozen=True):
     root: Path
 
     def groups(self) -> list[_Group]:
-        """Return the tests by cause, known causes first; a single group if nothing shows that they differ."""
+        """Return the tests by cause, known causes first; a single group if nothing shows that the causes differ."""
         is_known = self._is_known(self.fingerprint)
         last = self.history.last_causes(self.fingerprint, self.tests) if is_known else {}
         if len(self._by_reads(self.tests.values())) == 1 and not self._may_differ(last):

@@ -1,4 +1,4 @@
-"""Decide whether a cause on record cannot explain a failure of its check, although nothing shows that it was fixed."""
+"""Decide whether a recorded cause cannot explain a failure of its check, although no fix of the cause is known."""
 
 from __future__ import annotations
 
@@ -37,16 +37,16 @@ class Exclusions:
     def __init__(self, run: Run, vcs: Vcs | None, history: History, repository: Repository) -> None:
         named = {each.name: each.version for each in run.simulators}
         self._tools = {name: version for name, version in (named | asdict(run.axes)).items() if version}
-        """The tools of the run with their versions, as in the archive; tools with an unknown version are omitted."""
+        """The run's tools and their versions, named as in the archive; tools with an unknown version are omitted."""
         self._vcs = vcs
         self._history = history
         self._repository = repository
 
     def excluded(self, name: str, occurrence: Occurrence) -> Excluded | None:
-        """Return a cause if it cannot explain a failure; None if it may.
+        """Return that a cause cannot explain a failure, and why; None if it may explain the failure.
 
-        It must be certain what introduced the cause: which commits, or uncommitted changes. Other relevant sources must
-        have changed since the last pass before the cause; otherwise a failure on the sources of that pass shows only
+        Return None also if it is uncertain which commits or uncommitted changes introduced the cause, or if no relevant
+        source has changed since the last pass before the cause: a failure on the sources of that pass would only show
         that the pass was chance.
         """
         known, vcs = self._history.cause(name), self._vcs
@@ -106,10 +106,10 @@ class Exclusions:
         return not row.edited_lines or self._repository.has_edits(row.edited_lines, str(row.commit), vcs)
 
     def read_changes(self, occurrence: Occurrence) -> tuple[str, ...] | None:
-        """Return the code that changed since the last passes, and that the simulations may have read.
+        """Return the files that the simulations may have read, and whose code changed since the tests last passed.
 
-        Return None if no pass proves anything, or if something other than the sources may be at fault: a new version of
-        a tool or, if a tool failed, the host.
+        Return None if no pass proves the cause absent, or if something other than the sources may be at fault: a new
+        version of a tool or, if a tool failed, the host.
         """
         if self._vcs is None or self._vcs.commit is None:
             return None
@@ -122,15 +122,15 @@ class Exclusions:
         return tuple(sorted({file for files in read for file in files}))
 
     def _has_other_tools(self, task_id: str) -> bool:
-        """Return whether a tool of the run is known to have had another version in an earlier run."""
+        """Return whether a tool of the current run is known to have had another version in an earlier run."""
         then = self._history.tools(task_id)
         return any(then.get(name, version) != version for name, version in self._tools.items())
 
     def _had_passed(self, came: FirstBad, vcs: Vcs, occurrence: Occurrence, onset: Onset) -> bool:
         """Return whether the failing tests had passed with the changes that introduced a cause of other tests.
 
-        If so, later changes made them fail. But if these may have altered the stimulus, return False, because they may
-        only have revealed the cause.
+        If so, later changes made the tests fail. Return False if these later changes may have altered the stimulus,
+        because then they may only have revealed the cause.
         """
         if share_a_test(onset.failed, {test.nodeid for test in occurrence.tests}) or came.file_count != len(came.files):
             return False
@@ -144,7 +144,7 @@ class Exclusions:
         return bool(read) and not touch_stimulus(read, occurrence.reads)
 
     def changes_since(self, commit: str, vcs: Vcs, occurrence: Occurrence) -> tuple[str, ...]:
-        """Return the files with changed code that the simulation may have read; empty if it read none of them."""
+        """Return the files that the simulation may have read, and whose code changed since a commit."""
         code = self._repository.in_code(self._repository.changed(commit, vcs) or (), commit, vcs)
         if not may_matter(code, occurrence):
             return ()
@@ -173,7 +173,10 @@ class Exclusions:
 
 
 def may_matter(files: Sequence[str], occurrence: Occurrence) -> bool:
-    """Return whether a changed file may affect a failure: the simulation read it, or not all its files are known."""
+    """Return whether a changed file may affect a failure.
+
+    That is a file that the simulation read or, if it is not known what the simulation read, any but documentation.
+    """
     if not 0 < len(occurrence.reads) < MOST_READ:
         return any(NO_STIMULUS.search(name) is None for name in files)
     # The project's root may be below the repository's top.

@@ -21,7 +21,7 @@ BATCH = {"lsf": "LSFCluster", "pbs": "PBSCluster", "sge": "SGECluster", "slurm":
 """Batch farms and their dask-jobqueue classes. Queue and memory are set in Dask's configuration."""
 DIED = "the processes that read this file were killed, perhaps because they needed too much memory"
 _WORTH_PROCESSES = 20_000_000
-"""Size on disk, in bytes, from which on several processes are faster than one."""
+"""Total size of the files on disk, in bytes, above which several processes are faster than one."""
 
 
 class FarmError(UserError):
@@ -39,7 +39,7 @@ class Farm(Struct, frozen=True):
 
     @classmethod
     def of(cls, engine: str, jobs: int | None, scheduler: str | None, *, files: int, size: int) -> Farm:
-        """Choose where to read files, given a command's options, the number of the files and their size in bytes.
+        """Choose where to read files, given a command's options, the number of files and their total size in bytes.
 
         Without `jobs`, there is one process per CPU, or a single process for small files.
         """

@@ -38,7 +38,7 @@ def _known_by_now(cause: Cause, history: History) -> Cause:
 
 
 def before(known: Cause | None, occurrence: Occurrence, *, is_report: bool = False) -> Cause | None:
-    """Return a cause as it was before its newest run; None if that was its first."""
+    """Return a cause as it was before its newest run; None if that run was its first."""
     if known is None or known.history is None or known.history.runs < 2:  # noqa: PLR2004
         return None
     history = known.history

@@ -84,7 +84,7 @@ def with_changes(
 class _Ranges:
     """The ranges of commits in which the failures of a run began, and the clues from the files changed in them.
 
-    `now` is the end of a range up to this run; None if the repository is unchanged since the run.
+    `now` is the commit at which the ranges up to this run end; None if the repository is unchanged since the run.
     """
 
     def __init__(self, vcs: Vcs, history: History, repository: Repository, now: str | None) -> None:
@@ -103,7 +103,7 @@ class _Ranges:
         self._defining = functools.cache(repository.defining)
 
     def add(self, failure: Failure, verdict: Verdict, most: int) -> None:
-        """Find the range for a failure, for up to `most` tests of a cause and up to `_DIFFS` ranges of the run."""
+        """Find the range in which a failure began, unless its cause has `most` ranges, or the run `_DIFFS`, already."""
         spans = self._of_cause.setdefault(verdict.fingerprint, {})
         is_full = len(spans) >= most or len(self._changed) == _DIFFS
         if verdict.follower or failure.nodeid in spans or is_full:
@@ -209,7 +209,7 @@ def _has_returned(cause: Cause) -> bool:
 
 
 def _precedes_fix(came: FirstBad | None, fix: Fix | None, repository: Repository) -> bool:
-    """Return whether a range of uncertain commits ends before a fix, even if the fix's passes may be chance.
+    """Return whether an uncertain range of commits ends before a fix, even if the passes after the fix may be chance.
 
     Such a range only shows when the check first failed, perhaps because of edits that are gone. The present failure may
     have another fault.
@@ -235,8 +235,8 @@ def with_onset(
     """Update the origin of a cause with the commits that introduced it.
 
     `with_changes` uses recorded ranges, and ranges from a single pass that proves the cause absent. This function uses
-    `first_bad`, which may need several passes as proof. If it is uncertain, or does not decide between design and
-    testbench, the range since the last pass with any seed is used.
+    `first_bad`, which may need several passes as proof. If that range is uncertain, or does not decide between design
+    and testbench, the range since the last pass with any seed is used.
     """
     (failure, verdict), came = member, cause.first_bad
     if came is None or knows_changes(verdict):
@@ -296,7 +296,7 @@ def _likely_span(
 
     The range starts at the last pass with any seed. If only some seeds show the fault, that pass may be luck, so at
     least two runs with different seeds must have failed since, and none passed. A deterministic fault has no likely
-    range, because any pass proves its absence.
+    range, because any pass proves it absent.
     """
     failure, verdict = member
     if failure.directed or is_deterministic_kind(verdict, (failure,)):
@@ -315,7 +315,7 @@ def _likely_span(
 
 
 def _came_in(verdict: Verdict, history: History, led_here: Callable[[str], bool]) -> _Span | None:
-    """Return the recorded range that introduced a cause; None if it is unknown or uncertain.
+    """Return the recorded range that introduced a cause; None if no certain range is on record.
 
     A range from the last pass to the current run would be less precise: it includes later, unrelated changes, and only
     counts if the test now fails with the seed of that pass.
@@ -330,7 +330,7 @@ def _came_in(verdict: Verdict, history: History, led_here: Callable[[str], bool]
 def _last_pass(failure: Failure, verdict: Verdict, history: History, led_here: Callable[[str], bool]) -> str | None:
     """Return the commit of the last pass that proves the cause absent; None if unknown.
 
-    Passes on other branches, at commits that did not lead here, are ignored.
+    Passes at commits that are not ancestors of this run's commit, such as those on other branches, are ignored.
     """
     outside = precedes_simulator(verdict, failure) and not failure.ran_simulator
     any_seed = is_deterministic_kind(verdict, (failure,)) or outside

@@ -135,7 +135,7 @@ def _tests_of_others(fingerprint: str, history: History) -> tuple[str, ...]:
 
 
 def _suspects(failing: StillFailing, history: History) -> str:
-    """Return the text to search for names of suspect files: the evidence, and the files with which the cause came."""
+    """Return the text to search for names of suspect files: the evidence, and the files of the introducing commit."""
     known = history.cause(failing.fingerprint)
     came = known.first_bad if known is not None else None
     files = came.files if came is not None and came.is_certain and came.likely_count == 1 else ()
@@ -143,7 +143,7 @@ def _suspects(failing: StillFailing, history: History) -> str:
 
 
 def _came_in(failing: StillFailing, history: History) -> tuple[str, str] | None:
-    """Return the ends of the range of commits that introduced a cause; None if unknown."""
+    """Return the last good and the first bad commit of a cause; None if unknown, or if the failing run had edits."""
     known = history.cause(failing.fingerprint)
     came = known.first_bad if known is not None else None
     return (came.good, came.bad) if came is not None and not came.dirty else None
@@ -330,7 +330,7 @@ def _fix_row(fingerprint: str, found: _FixRange, repository: Repository) -> FixR
 def with_restored(row: FixRow, vcs: Vcs, history: History, repository: Repository) -> FixRow:
     """Add to a fix of several files the list of those that it restored to their state before the cause appeared.
 
-    This is their state at the last pass, or at a commit between that pass and the first failure. The pass must show
+    That state is the one at the last pass, or at a commit between that pass and the first failure. The pass must show
     that the cause was absent: the commits that introduced the cause are certain, or at least two runs followed the pass
     and all failed.
     """

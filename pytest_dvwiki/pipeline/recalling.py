@@ -101,7 +101,7 @@ def causes_of_record(record: RunRecord, services: Services, *, is_archived: bool
             news=news,
             fix_in_place=changes[0].in_place if len(changes) == 1 else None,
             changed_since_fix=bool(changes),
-            matrix=(),  # it would only include runs that are on record here
+            matrix=(),  # a matrix would lack the runs that are on record elsewhere
             waived=tuple(each for each in record.waived if each.fingerprint == fingerprint),
             first_bad=next((each for each in record.first_bad if each.fingerprint in names), cause.first_bad),
             page_to_read=shown(services.settings.layout, cause.page.path if cause.page else None),

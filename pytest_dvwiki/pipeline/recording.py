@@ -60,7 +60,7 @@ def _attempts(result: Result, classifier: Classifier) -> Iterator[Attempt]:
 
 
 def record_of(run: Run, occurrences: tuple[Occurrence, ...], classifier: Classifier, **parts: Any) -> RunRecord:
-    """Return the record of a run; `parts` are the fields that come from the history."""
+    """Return the record of a run; `parts` are the fields that do not follow from the other arguments."""
     other = tuple(
         OtherTest(
             nodeid=result.nodeid,

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 _MOST_FILES = 100
 """Maximum number of changed files listed in a record."""
 _MOST_FAILING = 10
-"""Maximum number of commits with a cause that a failure is compared with."""
+"""Maximum number of commits at which a cause occurred that are compared with the sources of this run."""
 _MOST_FIXES = 5
 """Maximum number of a cause's newest fixes looked up in git."""
 
@@ -44,7 +44,7 @@ class CauseOfRun(NamedTuple):
     changed_since_fix: bool = False
     """Whether relevant sources were changed since the cause's newest fix."""
     undone: FixState | None = None
-    """An older fix that was reverted since the newest fix."""
+    """An older fix that was reverted since the newest fix; None if there is none."""
 
 
 class Returns:
@@ -57,7 +57,7 @@ class Returns:
         self._repository = repository
         self.exclusions = Exclusions(run, vcs, history, repository)
         self._assigned: dict[str, list[str]] = {}
-        """The causes of each check that were assigned so far."""
+        """Per check, the causes that have been assigned to failures of this run so far."""
         self.apart: set[str] = set()
         """New causes of one check in this run that differ, because their simulations read no changed file in common."""
         self.rows: list[SinceFix] = []
@@ -68,7 +68,7 @@ class Returns:
     def cause_of(self, occurrence: Occurrence) -> CauseOfRun:
         """Return the cause of an occurrence, and keep the evidence for the record.
 
-        A cause that an earlier call returned for the same check is left out.
+        A cause that an earlier call returned for the same check is not returned again.
         """
         given = self._assigned.setdefault(check_of(occurrence.fingerprint), [])
         found, rows, undone = self.decided(occurrence, given)
@@ -80,7 +80,7 @@ class Returns:
     def decided(
         self, occurrence: Occurrence, taken: Sequence[str] = ()
     ) -> tuple[CauseOfRun, list[SinceFix], list[Undone]]:
-        """Return the cause of an occurrence, with the rows of the record that prove it.
+        """Return the cause of an occurrence, with the rows of `since_fix` and `undone` that this is based on.
 
         `taken` has the causes of the check's other failures in this run.
         """

@@ -34,7 +34,7 @@ class ScannedFile(Struct, frozen=True):
 
     logs: tuple[ScannedLog, ...]
     problems: tuple[str, ...]
-    """One line for each log that cannot be read completely, starting with its name."""
+    """One line for each log that cannot be read completely, starting with the name of the log."""
 
 
 def scan_file(
