@@ -1,4 +1,4 @@
-"""Find causes that are gone without a fix on record: not seen for a long time, although their tests ran and passed."""
+"""Find causes that are gone without a fix that holds: not seen for a long time, although a test of theirs passed."""
 
 from __future__ import annotations
 

@@ -103,7 +103,7 @@ class CauseHistory(Struct, frozen=True, kw_only=True):
     first_bad_task: str
     """The run that found `first_bad`."""
     first_bad_found: str
-    """When that run finished."""
+    """When the run `first_bad_task` finished."""
     regressed: tuple[str, str] | None
     """Time and id of the run where the cause came back after a fix that held, or after its page was closed.
 
@@ -499,7 +499,7 @@ def _passes_needed(rates: Mapping[str, Rate]) -> dict[str, int]:
 
 
 def _proposal(archive: Archive, present: Sequence[str], newest: Occurrence) -> ProposedFix | None:
-    """Return the fix proposed to an open cause; None if there is none.
+    """Return the fix that is proposed for an open cause; None if there is none.
 
     A fix that only git describes must consist of commits: nobody could look at uncommitted changes. None of the commits
     may be a suspect for the open cause, or belong to a fix of this cause. If only a simulation can report the failure,

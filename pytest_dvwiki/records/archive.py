@@ -106,7 +106,7 @@ class Archive(CauseNames):
         return str(row[0]) if row else ""
 
     def last_updated(self) -> str | None:
-        """Return when the newest run finished."""
+        """Return when the newest run finished; None if there are no runs."""
         moment = self.newest()
         return moment.split(" ", 1)[0] if moment else None
 
@@ -176,7 +176,7 @@ class Archive(CauseNames):
         return same_check.open_causes(self.db, self.passes, *self.present((fingerprint,)))
 
     def last_causes(self, fingerprint: str, nodeids: Iterable[str]) -> dict[str, str]:
-        """Map each test to the cause with which it last failed at a check; others are left out."""
+        """Map each test that has failed at a check to its cause in the newest of these failures."""
         (check,) = self.present((fingerprint,))
         return same_check.last_causes(self.db, check, nodeids)
 
@@ -194,7 +194,7 @@ class Archive(CauseNames):
         return self.db.execute("SELECT 1 FROM noise LIMIT 1").fetchone() is not None
 
     def noisy_tests(self, text: str) -> set[str]:
-        """Return the tests that passed although they printed an error message; an empty name stands for every test."""
+        """Return the tests that passed although they printed a given message; an empty name stands for every test."""
         return {test for (test,) in self.db.execute("SELECT DISTINCT test FROM noise WHERE text = ?", (text,))}
 
     def sources_since(self, standing: same_check.Standing) -> tuple[str, Vcs] | None:
@@ -304,7 +304,7 @@ class Archive(CauseNames):
         ).fetchone()
         if kept:
             return replace(msgspec.json.decode(kept[0], type=Occurrence), fingerprint=fingerprint)
-        # The tables have the details of the newest occurrence only, and lose them with its run.
+        # The tables have the details of the newest occurrence only; removing its run removes these details.
         record = verdicts.read(self.tasks).applied(self._read_run(run, task_id))
         names = dict(self.db.execute("SELECT fingerprint, became FROM names"))
         record = verdicts.renamed(record, lambda name: names.get(name, name))

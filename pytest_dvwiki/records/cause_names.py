@@ -79,12 +79,12 @@ class CauseNames:
         return further_name(name, task_id, part)
 
     def called_in(self, task_id: str, fingerprint: str) -> str:
-        """Return the cause that a run recorded under a fingerprint; the fingerprint itself if no run did."""
+        """Return the cause that a run recorded under a fingerprint; the check's first cause if the run is unknown."""
         name = fingerprint if SLASH in fingerprint else further_name(fingerprint, task_id, 0)
         return self.present((name,))[0]
 
     def found_in_run(self, name: str) -> str | None:
-        """Return the cause with the given name, which contains a task id; None if that run is not on record."""
+        """Return the cause for a name that contains a task id; None if the run with this id is not on record."""
         check, slash, of_run = name.partition(SLASH)
         return found_in_run(self.db, f"{self.present((check,))[0]}{slash}{of_run}")
 

@@ -74,7 +74,7 @@ class CauseRecords:
         self._until = until
 
     def came(self) -> str:
-        """Return the sort key of the first run on the sources that first showed the cause; empty if no run did."""
+        """Return the sort key of the first run on the sources that first showed the cause; empty if none showed it."""
         row = self._db.execute(
             "SELECT MIN(moment) FROM occurrences WHERE fingerprint IN (SELECT value FROM json_each(?))"
             " AND NOT without_fix",
@@ -85,7 +85,7 @@ class CauseRecords:
     def since_sources(self, moment: str) -> str:
         """Return the sort key of the first run with the same sources as the given run.
 
-        If a cause occurs with these sources, an earlier pass with them did not prove that it was absent.
+        If a cause occurs with these sources, an earlier pass with the same sources did not prove the cause absent.
         """
         row = self._db.execute(
             "SELECT MIN(e.moment) FROM runs r JOIN runs e ON e.source_commit = r.source_commit AND e.moment <= r.moment"
@@ -136,7 +136,7 @@ class CauseRecords:
         return row is not None
 
     def _since_fix(self, fixed: str, back: str) -> tuple[bool, bool | None]:
-        """Return whether sources are known to have changed between a fix and a failing run, and whether the fix stayed.
+        """Return whether sources are known to have changed since a fix, and whether a failing run still had the fix.
 
         The second value is None if unknown.
         """
@@ -167,8 +167,8 @@ class CauseRecords:
         """Return whether a failure of another test shows that the cause came back after `tests` were fixed.
 
         The failing test must have failed with this cause before the fix, and passed in the first run with the fix or in
-        a later one. A test that never failed with it before counts only if it is another parametrization of a fixed
-        test. If the fixed tests did not run on the failing test's simulator, the failure shows nothing.
+        a later one. A test that never failed with the cause before counts only if it is another parametrization of a
+        fixed test. If the fixed tests did not run on the failing test's simulator, the failure shows nothing.
         """
         if not any(ANY in (test.simulator, failing.simulator) or test.simulator == failing.simulator for test in tests):
             return False

@@ -21,7 +21,7 @@ class Rate(msgspec.Struct, frozen=True, kw_only=True):
     failed: int
     runs: int
     is_alike: bool = False
-    """Whether all failures were at the same simulation time with the same values, whatever the seed."""
+    """Whether all failures were at the same simulation time with the same values, even with different seeds."""
 
     @property
     def taken(self) -> tuple[int, int]:

@@ -22,7 +22,7 @@ SCHEMA = 2
 _END = re.compile(rb'^end: "([0-9a-f]{16})"\n\Z', re.MULTILINE)
 _ORDER = ("schema", "task_id", "caller_task")
 _encoded: dict[bytes, RunRecord] = {}
-"""The last encoded record and its YAML."""
+"""Maps the YAML of the record that was encoded last to this record."""
 _REPLACED = "\ufffd".encode()
 """The replacement character, which stands for a byte of a file name that is not UTF-8."""
 _KEYS = (*_ORDER, *(name for name in RunRecord.__struct_fields__ if name not in _ORDER))
@@ -65,7 +65,7 @@ def _drop_empty(rows: Iterable[dict[str, Any]], *keys: str) -> None:
 
 
 def last_record(data: bytes) -> RunRecord | None:
-    """Return the record that was encoded last, if these are its bytes; otherwise None.
+    """Return the record that was encoded last if `data` equals its YAML; otherwise None.
 
     A session reads its own record right after writing it; this saves parsing the YAML.
     """

@@ -185,7 +185,7 @@ def sweep(folder: Path) -> None:
 
 
 def _temporary(target: Path, data: bytes, mode: int | None, *, sync: bool = True) -> Path:
-    """Write a temporary file in the target's folder."""
+    """Write a temporary file in the target's folder, and return its path."""
     path = target.with_name(f".{target.name[:100]}.{secrets.token_hex(4)}.tmp")
     handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666)
     try:

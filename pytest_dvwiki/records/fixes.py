@@ -149,7 +149,7 @@ class FixState(Struct, frozen=True, kw_only=True):
 
     @property
     def returned(self) -> str | None:
-        """Return when the cause came back."""
+        """Return when the cause came back; None if it has not."""
         return self.fix.returned
 
 

@@ -31,9 +31,9 @@ class FlakyTest(NamedTuple):
 
     nodeid: str
     flaky: int
-    """Number of runs in which the test was flaky."""
+    """Number of the newest runs in which the test was flaky."""
     runs: int
-    """Number of these runs in which the test is known to have run."""
+    """Number of the newest runs in which the test is known to have run."""
     last: str
     """When the test was last flaky; empty if it never was."""
     failures: tuple[tuple[int, Attempt], ...]

@@ -16,8 +16,9 @@ if TYPE_CHECKING:
 def names(db: sqlite3.Connection, known: Verdicts) -> tuple[dict[str, str], list[tuple[str, str]]]:
     """Return the current names of fingerprints, and the former fingerprints shared by several causes.
 
-    A version 1 fingerprint is replaced by the version 2 fingerprint that lists it as its former name. If several list
-    it, its history cannot be assigned to any of them, so it remains a cause of its own.
+    A version 1 fingerprint is replaced by the version 2 fingerprint that lists it as its former name. If several
+    version 2 fingerprints list it, its history cannot be assigned to any of them, so the version 1 fingerprint remains
+    a cause of its own.
 
     Args:
         db: The tables.

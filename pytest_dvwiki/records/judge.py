@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 class Judge:
-    """Apply the rules of `fixes` to the tables.
+    """Applies the rules of `fixes` to the tables.
 
     Args:
         db: The tables.
@@ -147,7 +147,7 @@ class Judge:
         )
 
     def _final_from(self, fingerprint: str, state: fixes.FixState) -> str:
-        """Return the sort key of the last run whose passes can change the verdict on a fix; `~` if there is none."""
+        """Return the sort key of the last run whose passes can change the result of a fix; `~` if any later run can."""
         if state.fix.held_in is None:
             return f"{state.returned or ''}{EVER}"
         query = "SELECT 1 FROM causes WHERE fingerprint = ? AND newest > ?"

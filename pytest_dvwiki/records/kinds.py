@@ -57,8 +57,8 @@ def is_infrastructure(cause: Occurrence | Verdict) -> bool:
 def is_beyond_sources(cause: Occurrence) -> bool:
     """Return whether a change to the sources is unlikely to repair a failure.
 
-    Running out of memory may be a fault of the sources. A killed run is not taken to be one, because nothing shows
-    whether it had hung.
+    Running out of memory may be a fault of the sources. A killed run is not taken to be such a fault, because nothing
+    shows whether the run had hung.
     """
     if cause.pattern == _RUN_KILLED:
         return True

@@ -33,7 +33,7 @@ class Split(NamedTuple):
     passed: tuple[str, ...]
     commit: str
     seeds: Literal["same", "other", "unknown"]
-    """Whether a pass had the seed of a failure; `unknown` if the records do not say."""
+    """Whether a pass had the seed of a failure; `unknown` if the seeds are not on record."""
 
 
 class _Result(NamedTuple):

@@ -30,7 +30,7 @@ def part_of(name: str) -> int:
 
 
 def recorded_name(fingerprint: str, task_id: str, part: int) -> str:
-    """Return the name under which a run records the failures of a check: only its first cause has no number."""
+    """Return the name under which a run records the failures of a check; the first cause in the run has no number."""
     return f"{fingerprint}{SLASH}{task_id}{SLASH}{part}" if part else fingerprint
 
 
@@ -40,12 +40,12 @@ def further_name(fingerprint: str, task_id: str, part: int) -> str:
 
 
 def resolved(db: sqlite3.Connection, name: str) -> str:
-    """Return the cause with the given name, which contains a task id; the check's first cause without such a run."""
+    """Return the cause for a name that contains a task id; the check's first cause if that run is not on record."""
     return found_in_run(db, name) or check_of(name)
 
 
 def found_in_run(db: sqlite3.Connection, name: str) -> str | None:
-    """Return the cause with the given name, which contains a task id; None if that run is not on record.
+    """Return the cause for a name that contains a task id; None if the run with this id is not on record.
 
     A run may refer to any cause of the check by the name that this cause had in another run.
     """

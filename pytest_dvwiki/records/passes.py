@@ -120,7 +120,7 @@ class Passes:
                 folders; this call adds its own. A pass with the same seed in another folder proves nothing new. If
                 None, only passes of the given tests are compared.
         """
-        # If it does not matter which test passed, one is enough.
+        # Unless the passes have to be independent, one passing test of a run is enough, so tests are looked up singly.
         asked = [tests] if independent else [[test] for test in tests]
         rows = heapq.merge(
             *(
@@ -374,7 +374,7 @@ class Passes:
                 yield from names
 
     def _not_passed(self, listed: SuiteOfRun, names: Iterable[str]) -> set[str]:
-        """Return those of the given tests that did not pass in the run of a list: they failed, or were skipped, say.
+        """Return those of the given tests that did not pass in the run of a list, for example because they failed.
 
         A list or a test without a simulator or configuration matches any.
         """

@@ -1,4 +1,4 @@
-"""Find further uses of a fix: causes fixed by the same commits, and causes of the same pattern as proposals.
+"""Find further uses of a fix: causes that the same commits fixed, and causes of the pattern that it may fix, too.
 
 A fix that held is proposed to the causes of its pattern that were seen after the fix, and to those seen last before it.
 Later causes do not change existing proposals, so a new cause changes only its own page.
@@ -52,7 +52,7 @@ def keep_commits(db: sqlite3.Connection, fingerprint: str, states: Sequence[FixS
 
 
 def commits(db: sqlite3.Connection, causes: Iterable[str] | None) -> set[tuple[str, str]]:
-    """Return the commits of the given causes' newest fixes, each with its cause; None for all causes."""
+    """Return the commits of each given cause's newest fix, with the cause; those of all causes if `causes` is None."""
     if causes is None:
         return set(db.execute("SELECT name, fingerprint FROM fix_commits"))
     query = "SELECT name, fingerprint FROM fix_commits WHERE fingerprint IN (SELECT value FROM json_each(?))"
@@ -69,7 +69,7 @@ def with_commits(db: sqlite3.Connection, names: Iterable[str]) -> set[str]:
 
 
 def same_commits(db: sqlite3.Connection, fingerprints: Iterable[str]) -> list[str]:
-    """Return other causes whose newest fix has the same commits as that of one of the given causes."""
+    """Return other causes whose newest fix has the same commits as the newest fix of one of the given causes."""
     rows = db.execute(
         "SELECT DISTINCT other.fingerprint FROM fix_commits mine JOIN fix_commits other ON other.name = mine.name"
         " WHERE mine.fingerprint IN (SELECT value FROM json_each(:mine))"
@@ -80,7 +80,7 @@ def same_commits(db: sqlite3.Connection, fingerprints: Iterable[str]) -> list[st
 
 
 def mentioning(db: sqlite3.Connection, fingerprints: Iterable[str]) -> set[str]:
-    """Return the causes whose pages mention one of the given causes, because they share its fix or are proposed it."""
+    """Return the causes whose pages mention one of the given causes: they share its fix, or may be fixed like it."""
     asked = json_list(sorted(fingerprints))
     rows = db.execute(
         "SELECT other.fingerprint FROM fix_commits mine JOIN fix_commits other ON other.name = mine.name"

@@ -233,7 +233,7 @@ class Refresh:
                 return
             data = reading.read_records(path)
         except FileNotFoundError:
-            # Removed since the folder was listed; the folder has changed, so it is read again.
+            # The file was removed since the folder was listed; this changed the folder, so it will be read again.
             return
         except OSError as error:
             self._keep(path, place, _File(0, 0, 0, b"", f"{name}: {reading.reason(error)}"), old)

@@ -158,7 +158,7 @@ def open_causes(db: sqlite3.Connection, passes: Passes, fingerprint: str) -> tup
 
 
 def last_causes(db: sqlite3.Connection, fingerprint: str, nodeids: Iterable[str]) -> dict[str, str]:
-    """Map each test to the cause with which it last failed at a check; others are left out."""
+    """Map each test that has failed at a check to its cause in the newest of these failures."""
     rows = db.execute(
         f"SELECT nodeid, fingerprint, MAX(moment) FROM failed WHERE {OF_CHECK}"
         " AND nodeid IN (SELECT value FROM json_each(:tests)) GROUP BY nodeid",
@@ -228,7 +228,7 @@ def _failed(db: sqlite3.Connection, name: str, moment: str) -> frozenset[Failing
 def _is_another(
     fixed: Standing, before: frozenset[FailingTest], seen: CheckFailure, db: sqlite3.Connection, passes: Passes
 ) -> bool:
-    """Return whether a failure in other tests has a different fault from the fixed one."""
+    """Return whether a failure in other tests has a different cause from the fixed one."""
     seeds, theirs = {each.seed for each in seen.failing}, {each.seed for each in before}
     if UNKNOWN_SEED in seeds | theirs or not seeds:
         return False
@@ -279,8 +279,8 @@ def _has_ended(
 def _as_repaired(test: FailingTest, fixed: Standing, passes: Passes) -> FailingTest:
     """Return a failing test in the configuration in which a fix repaired it, if that was only one.
 
-    A change of the build command, such as a parameter in a Makefile, gives the same test another configuration. A
-    configuration that had passed before the fix is another one of several.
+    A change of the build command, such as a parameter in a Makefile, gives the same test another configuration. But if
+    the test had passed in its configuration before the fix, it simply runs in several configurations.
     """
     on = (test.target.nodeid, test.target.simulator)
     same = [each for each in fixed.tests if (each.nodeid, each.simulator) == on]

@@ -42,7 +42,7 @@ FOR_PEOPLE = re.compile(
 Other pictures, such as `.bmp` and `.ppm`, are common stimulus of image processing.
 """
 BEFORE_SIMULATOR = frozenset({"import_error", "python_syntax_error"})
-"""Subtypes of failures on which no HDL has an effect."""
+"""Subtypes of failures that HDL can neither cause nor repair."""
 HDL = re.compile(r"\.(?:sv|svh|v|vh|vhd|vhdl)$", re.IGNORECASE)
 NO_HDL = "(no HDL)"
 """Entry in the list of files read, for a failure before any HDL could be read."""
@@ -97,8 +97,8 @@ def concerns(file: str, sources: Collection[str]) -> bool:
 def reads_of(failure_subtype: str, reads: Sequence[str]) -> tuple[str, ...]:
     """Return the files that matter to a failure, of those that its simulation read.
 
-    If Python could not import a module, no HDL matters, even if a simulator had read it before. Empty if no Python file
-    is on record.
+    If Python could not import a module, no HDL matters, even if a simulator had read it before. In this case, the
+    result is empty if no Python file is on record.
     """
     if failure_subtype not in BEFORE_SIMULATOR or NO_HDL in reads:
         return tuple(reads)
@@ -225,8 +225,8 @@ def of_held_fix(fix: Fix, side: OriginType, reads: Collection[str]) -> str:
         restored = "a successful fix returned files to their state before the cause appeared"
         return f"{restored}; the relevant ones are all in {SIDES[side]}: {files}"
     beside = any(file not in counted and not is_prose(file, reads) for file in fix.files)
-    of_read = ", of the files that its simulation reads" if beside else ""
-    return f"a fix that held for this cause touched only {SIDES[side]}: {few(counted, 1)}{of_read}"
+    unread = "; its simulation reads no other file of the fix" if beside else ""
+    return f"a fix that held for this cause touched only {SIDES[side]}: {few(counted, 1)}{unread}"
 
 
 def with_held_fix(occurrence: Occurrence, fix: Fix) -> Origin:

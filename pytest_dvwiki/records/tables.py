@@ -213,7 +213,7 @@ def _insert_identities(db: sqlite3.Connection, record: RunRecord, run: int) -> N
 
 
 def _insert_since_fix(db: sqlite3.Connection, record: RunRecord, run: int) -> None:
-    """Store the facts that distinguish the causes of a check, and which checks may have several."""
+    """Store the evidence that distinguishes the causes of a check, and note the checks that may have several causes."""
     rows = [
         (
             check_of(row.fingerprint),

@@ -28,8 +28,9 @@ def reclassify_failure(occurrence: Occurrence, fingerprint_version: int, classif
     """Return the verdict that the current patterns give on an archived occurrence; None if its excerpt is not enough.
 
     An excerpt is not enough if it is empty, if no pattern matches it, or if it lacks the source location that
-    identifies an exception. It has less information than the log of the failed test. So the recorded first cause is
-    kept if a pattern of tier `cause` matches it, and the recorded fingerprint is then kept if its version is current.
+    identifies an exception. An excerpt has less information than the log of the failed test. So the recorded first
+    cause is kept if a pattern of tier `cause` matches it. The recorded fingerprint is then kept, too, if its version is
+    current.
 
     Args:
         occurrence: The occurrence as archived.

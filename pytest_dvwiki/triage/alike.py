@@ -2,8 +2,8 @@
 
 A testbench may fail thousands of times with the same message and different numbers. Patterns, first cause and
 fingerprint depend on the words. Two failures are alike if their texts differ only in standalone numbers of the same
-length and kind of digits; where one text repeats a number, the other must also repeat one. Single digits, and numbers
-that occur in patterns (`signal 15`, `code 137`), are treated as words.
+length and kind of digits; where one text repeats a number, the other must repeat its number at the same places. Single
+digits, and numbers that occur in patterns (`signal 15`, `code 137`), are treated as words.
 """
 
 from __future__ import annotations
@@ -52,8 +52,8 @@ class Likeness:
     def key(self, failure: Failure) -> Hashable | None:
         """Return a key that is equal for failures that are alike; None for a failure that must not be compared.
 
-        Failures in a simulation are not compared: the tests of one simulation are judged together, and take far longer
-        than their classification.
+        Failures in a simulation are not compared: the tests of one simulation are judged together, and running them
+        takes far longer than classifying them.
         """
         if not self._compares or failure.in_simulator or not failure.started:
             return None

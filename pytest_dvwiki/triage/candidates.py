@@ -42,7 +42,7 @@ class Candidate(Struct, frozen=True):
 
 
 def candidates_of(excerpt: Excerpt, matcher: Matcher, *, cocotb: bool) -> Iterator[Candidate]:
-    """Yield the messages of an excerpt; with `cocotb`, error lines are noise."""
+    """Yield the messages of an excerpt that may be the first cause; `cocotb` means that error lines are noise."""
     lines = excerpt.lines
     if excerpt.source == "report":
         shown = only_messages([line for _, line in lines])
@@ -61,7 +61,7 @@ def candidates_in(
     whole: str | None = None,
     path: str | None = None,
 ) -> Iterator[Candidate]:
-    """Yield the messages in consecutive lines.
+    """Yield the messages in consecutive lines that may be the first cause.
 
     Args:
         first: Number of the first line.

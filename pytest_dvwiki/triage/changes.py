@@ -55,7 +55,7 @@ def of_changes(
         python_bench: Whether the testbench is in Python.
         failures: Number of failing runs since the last pass if that pass had a different seed, otherwise 0. If it is
             not 0, the fault may be older than the pass, or come from a changed build description.
-        of_build: Whether the build fails. Then a build passed at `passed`, which does not prove that the test passed.
+        of_build: Whether the build fails. Then the build succeeded at `passed`, but the test itself may have failed.
         lacking: The file that instantiates a missing module; None if no module is missing. Only a change to this file,
             or to one that the build did not read, can have removed the module.
         is_defined: Whether a file that the build did not read defines the missing module. If the file in `lacking` did
@@ -89,7 +89,7 @@ class _ChangedFiles(Struct, frozen=True, kw_only=True):
 
     @property
     def candidates(self) -> tuple[str, ...]:
-        """The changed files that may have caused the failure.
+        """Return the changed files that may have caused the failure.
 
         If a module is missing, HDL files that the build read are left out, except for the one that instantiates it.
         """
@@ -104,13 +104,13 @@ class _ChangedFiles(Struct, frozen=True, kw_only=True):
 
     @property
     def choosing(self) -> list[str]:
-        """The changed files that the build read and that may select its sources."""
+        """Return the changed files that the build read and that may select its sources."""
         choosing = (file for file in self.candidates if file.endswith(".py") or _MAKEFILES.search(file))
         return [file for file in choosing if file in self.sources]
 
     @property
     def may_lose_module(self) -> bool:
-        """Whether a module is missing, and both changed HDL and a changed choice of sources may be the reason."""
+        """Return whether a module is missing for which both changed HDL and a changed choice of sources may be why."""
         return self.lacking is not None and any(map(HDL.search, self.candidates)) and bool(self.choosing)
 
     def of_choice(self) -> Clue | None:
@@ -139,8 +139,8 @@ class _ChangedFiles(Struct, frozen=True, kw_only=True):
         known = [file for file in itertools.chain(*sides.values()) if self._may_have_been_read(file)]
         if len(sides) == 1 and known and self.candidates == self.files and not in_doubt:
             (side,) = sides
-            whose = "of its sources" if self.sources else "in the repository"
-            text = f"{whose} only {SIDES[side].removeprefix('the ')} files changed {self.span}: {few(known, 1)}"
+            where = "among its sources" if self.sources else "in the repository"
+            text = f"{where}, only {SIDES[side].removeprefix('the ')} files changed {self.span}: {few(known, 1)}"
             yield Clue(self._kind, side, text)
 
     def of_lists(self) -> Iterator[Clue]:
@@ -163,7 +163,7 @@ class _ChangedFiles(Struct, frozen=True, kw_only=True):
             yield Clue(ASKS, "UNKNOWN", text)
 
     def of_hdl(self) -> Iterator[Clue]:
-        """Yield a clue if no HDL that may explain the failure changed, or if the choice of sources changed, too."""
+        """Yield a clue if no changed HDL can explain the failure, or if a changed choice of sources can, as well."""
         if self.candidates and not any(map(HDL.search, self.candidates)):
             which = "of the repository" if self.candidates == self.files else "that may have lost the module"
             text = f"no HDL file {which} changed {self.span}, but {few(self.candidates, 1)}"

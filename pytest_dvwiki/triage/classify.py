@@ -71,7 +71,7 @@ class _Parts(TypedDict):
 
 
 class FirstCause(Struct, frozen=True):
-    """The first cause, with the facts needed for the verdict."""
+    """The first cause, with everything that the verdict depends on."""
 
     choice: Choice | None
     text: str
@@ -94,7 +94,7 @@ class Classifier:
     """Classifies failures by the patterns of a registry and the history of an archive."""
 
     watched: Callable[[], Sequence[str]] = tuple
-    """Returns lower-case strings. The matcher also has to find each line that contains one, in addition to messages."""
+    """Returns lower-case strings. Besides messages, the matcher also has to find each line with one of the strings."""
 
     def __init__(
         self,
@@ -117,7 +117,7 @@ class Classifier:
         self._kept: dict[Failure, Verdict | FirstCause] = {}
         self._alike: dict[Hashable, Verdict] = {}
         self._borrowed: set[int] = set()
-        """The `id()` of each failure that got the verdict of a failure that is alike, with the texts of that one."""
+        """The `id()` of each failure that got the verdict of a similar failure, with the texts of the similar one."""
 
     def classify_all(self, failures: Sequence[Failure]) -> list[Verdict]:
         """Return the verdict on each failure of a run.
@@ -131,7 +131,7 @@ class Classifier:
         return [self.classify(failure) if few else self._as_one_alike(failure) for failure in failures]
 
     def in_full(self, failure: Failure, verdict: Verdict) -> Verdict:
-        """Return a verdict of the last `classify_all`, with the failure's own message instead of one that is alike."""
+        """Return a verdict of the last `classify_all`, with the message of the failure itself, not of a similar one."""
         if id(failure) not in self._borrowed:
             return verdict
         own = self._named(failure, self._first_cause(failure))
@@ -164,8 +164,8 @@ class Classifier:
 
         Args:
             failure: The failure.
-            keep: Whether to keep the results of hooks and patterns, for classifying the failure again with more
-                records.
+            keep: Whether to keep the results of hooks and patterns, so that the failure can be classified again when
+                there are more records.
         """
         if keep or self._kept:
             # The key has no command: a command cannot be hashed, and may change at the end of a session.
@@ -182,7 +182,7 @@ class Classifier:
 
     def _named(self, failure: Failure, first_cause: FirstCause) -> Verdict:
         verdict, choice = self.verdict_of(first_cause), first_cause.choice
-        # The frame is of the exception that ended the test; a report that names its own location does not get it.
+        # The failure's frame belongs to the exception that ended the test, not to a report with a location of its own.
         is_elsewhere = choice is not None and not choice.candidate.exception and verdict.place is not None
         return replace(verdict, follower=not failure.started, frame=None if is_elsewhere else failure.frame)
 
@@ -288,7 +288,7 @@ def _values(excerpts: Sequence[Excerpt], choice: Choice | None) -> tuple[str, st
 
 
 def _primary_text(finding: FirstCause, parts: ReportParts) -> str:
-    """Return the text of the first cause, with the source location if it is vague, and the time if it is a timeout."""
+    """Return the text of the first cause, with the source location if the text is vague, and the time for a timeout."""
     text = with_place(finding.text, parts, finding.frame)
     for more in (finding.values, finding.difference):
         if more and more not in text:
@@ -320,7 +320,7 @@ def _parts(parts: ReportParts, frame: Frame | None) -> _Parts:
 
 
 def _frame(failure: Failure, choice: Choice | None) -> Frame | None:
-    """Return the user's innermost frame of the chosen exception; None if the first cause is no exception."""
+    """Return the user's innermost frame of the chosen exception; None if the first cause is not an exception."""
     if choice is not None and not choice.candidate.exception:
         return None
     # The frame from the capture has a path relative to the project.
@@ -370,7 +370,7 @@ def _runners_up(choice: Choice | None) -> tuple[RunnerUp, ...]:
 
 
 def _excerpt(excerpts: Sequence[Excerpt], choice: Choice | None) -> str:
-    """Return the lines around the first cause; if that is a sentence of the plugin, the last lines of the logs."""
+    """Return the lines around the first cause or, if the plugin wrote the first cause, the last lines of the logs."""
     quoted = [excerpt for excerpt in excerpts if excerpt.source != "run" and excerpt.lines]
     if choice is None:
         return excerpt_around(quoted[0].lines, quoted[0].lines[0][0]) if quoted else ""

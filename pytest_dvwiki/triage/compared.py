@@ -1,4 +1,4 @@
-"""Parse the values that a check compared: whether there are any, which are unknown, and where two first differ."""
+"""Finds the values that a check compared, values with unknown bits, and the first difference between two sequences."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
 LONG = 200
-"""Messages longer than this are shown with their sequences shortened to the first difference."""
+"""Messages with more characters are shown with their sequences shortened to the first difference."""
 _SHOWN = 3
 """Number of items shown of a shortened sequence."""
 _CONTINUED = 6
@@ -43,7 +43,7 @@ _VALUE = re.compile(
 _BITS = re.compile(r"(?=[01_]*[xzuw])[01xzuw_]{2,}", re.IGNORECASE)
 _NUMBER = re.compile(r"0x[0-9a-fA-F_]+")
 _PLAIN = 4
-"""Minimum number of digits with which bits that include an X or Z are a value in any context."""
+"""Minimum number of digits with which a bit string that includes an X or Z is a value in any context."""
 _DIGITS = re.compile(r"(?=[0-9a-f]*[xz])[0-9a-fxz]+", re.IGNORECASE)
 _ENDS = re.compile(
     r"['\")\]\s]*(?:$|[,;:(|]|(?:got|but|actual|act|instead|expected|exp|vs|versus|Time|at|while)\b)", re.IGNORECASE
@@ -114,9 +114,10 @@ def is_of_design(text: str) -> bool:
 def shows_unknown(text: str) -> bool:
     """Return whether a comparison message shows a value with unknown bits, such as X or Z.
 
-    Without a type or base, a value counts if it is clearly a bit string, or if the other value has as many digits, all
-    known: `x86` and `10x` are names. The part before an equals sign is also a name: in `expected x2=58`, `x2` is a
-    register. A single X or Z next to a number of any length is a decimal value without a known bit.
+    Without a type or base, a word counts as a value if it is clearly a bit string, or if the other value has as many
+    digits, all known; otherwise it is a name, such as `x86` or `10x`. The part before an equals sign is also a name: in
+    `expected x2=58`, `x2` is a register. A single X or Z next to a number of any length is a decimal value without a
+    known bit.
     """
     if _TYPED.search(text):
         return True

@@ -24,7 +24,7 @@ _EQUALITY = re.compile(r"[=!]=")
 
 
 def label_of(finding: FirstCause) -> tuple[str, str]:
-    """Return the pattern's label, adjusted to how the test failed."""
+    """Return error class and failure subtype: those of the pattern, adjusted to how the test failed."""
     if finding.choice is None:
         return UNKNOWN, UNKNOWN
     candidate = finding.choice.candidate
@@ -62,7 +62,7 @@ def _assertion(finding: FirstCause, label: tuple[str, str]) -> tuple[str, str]:
 
 
 def _class(error_class: str, text: str) -> str:
-    """Return the error class of a message, corrected by its UVM severity or by the tool's phase that printed it."""
+    """Return the error class of a message, corrected by its UVM severity or by the tool's phase that it comes from."""
     if error_class.startswith("uvm_"):
         return _severity(text, error_class)
     if error_class == "compile_error" and _at_run().match(text):

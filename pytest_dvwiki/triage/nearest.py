@@ -51,7 +51,7 @@ class Nearest:
                 self._with.setdefault(word, []).append(number)
 
     def like(self, message: str) -> Like | None:
-        """Return the example most similar to a message; None if no example is similar."""
+        """Return the example most similar to a message; None if no example is similar enough."""
         counted = Counter(words(message))
         products: dict[int, float] = {}
         for word, often in counted.items():
@@ -77,7 +77,7 @@ def words(message: str) -> Sequence[str]:
 
 @lru_cache(maxsize=2)
 def of_registry(registry: Registry) -> Nearest:
-    """Return the examples of all patterns that classify a failure."""
+    """Return the examples of all patterns that give a failure a known label."""
     return Nearest(
         (example, f"{pattern.error_class}/{pattern.failure_subtype}", pattern.id)
         for pattern in registry

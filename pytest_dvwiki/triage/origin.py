@@ -119,7 +119,7 @@ _READINGS = {
     "top level": ("the design lost or renamed a module", "the build asks for the wrong module, or lacks a source"),
     LIST: ("the design's own list of sources is wrong", "the testbench's build asks for a wrong file"),
 }
-"""Two explanations for failures that look the same whichever side is wrong."""
+"""Two explanations for each kind of failure that looks the same no matter which side is wrong."""
 _ANY = _READINGS.keys() - {"handle", "top level"}
 """Kinds shared by many unrelated faults: a fix of one fault is no evidence about another."""
 
@@ -222,7 +222,7 @@ def conclude(clues: Sequence[Clue]) -> Origin:
 
 
 def with_clues(verdict: Verdict, clues: Iterable[Clue]) -> Verdict:
-    """Return a verdict with further evidence, without the evidence that this refutes, and with the resulting origin.
+    """Return a verdict with further evidence and the resulting origin; evidence that is thereby refuted is left out.
 
     The verdict is returned unchanged if a hook decided it, or if the environment failed.
     """
@@ -274,7 +274,7 @@ def _is_path_problem(verdict: Verdict, change: Clue, refuted: Collection[str | N
 
 
 def as_decided(verdict: Verdict, known: Cause | None) -> Verdict:
-    """Return a hook's verdict with the origin decided by people, if any."""
+    """Return a hook's verdict; if people decided the origin of its cause, their decision replaces the hook's."""
     clues = _of_people(known)
     if not clues or clues[0].side == verdict.origin.type:
         return verdict
@@ -291,7 +291,7 @@ def of_definition(module: str, file: str) -> Clue:
 
 
 def of_seeds(failed: int, passed: int) -> tuple[Clue, ...]:
-    """Return the clue that a test fails with only some seeds, so the fault depends on the stimulus."""
+    """Return the clue that a test fails with only some seeds; empty if it passed with no seed."""
     if not passed or failed + passed < FEWEST_SEEDS:
         return ()
     text = f"fails with {failed} of {failed + passed} seeds: the failure depends on the stimulus"
@@ -299,7 +299,7 @@ def of_seeds(failed: int, passed: int) -> tuple[Clue, ...]:
 
 
 def of_directed(origin: Origin) -> tuple[Clue, ...]:
-    """Return the clue that a failure of unknown origin comes from a directed test."""
+    """Return the clue that a failure of unknown origin is in a directed test; empty for a known origin."""
     if origin.type != "UNKNOWN":
         return ()
     return (
@@ -308,7 +308,7 @@ def of_directed(origin: Origin) -> tuple[Clue, ...]:
 
 
 def of_simulators(failed: Sequence[str], passed: Sequence[str]) -> tuple[Clue, ...]:
-    """Return the clue that the test fails on some simulators and passes on others."""
+    """Return the clue that a test fails on some simulators and passes on others; empty unless it does both."""
     if not failed or not passed:
         return ()
     text = f"fails on {', '.join(failed)} and passes on {', '.join(passed)}: the test's expectation can be met"
@@ -325,7 +325,7 @@ def _reasons(clues: Iterable[Clue], side: OriginType) -> tuple[str, ...]:
 
 
 def undecided(kind: str) -> Clue:
-    """Return a clue that gives both explanations for a failure that looks the same whichever side is wrong."""
+    """Return a clue with both explanations for a failure that looks the same no matter which side is wrong."""
     design, bench = _READINGS[kind]
     return Clue(kind, "UNKNOWN", f"either {design}, or {bench}: this failure alone does not show which")
 
@@ -369,7 +369,7 @@ def _of_people(known: Cause | None) -> tuple[Clue, ...]:
 
 
 def _of_pattern(pattern: Pattern | None, decided: Mapping[OriginType, int]) -> tuple[Clue, ...]:
-    """Return what people decided about other causes of the same pattern."""
+    """Return the clue from people's decisions on other causes of the pattern; empty if there are no decisions."""
     total = sum(decided.get(side, 0) for side in SIDES)
     if pattern is None or not total:
         return ()
@@ -381,7 +381,7 @@ def _of_pattern(pattern: Pattern | None, decided: Mapping[OriginType, int]) -> t
 
 
 def _build(failure_subtype: str, file: str | None, place: OriginType | None, prior: Clue | None) -> Clue | None:
-    """Return the clue of a message from a compiler or elaborator."""
+    """Return the clue from a message of a compiler or elaborator; None if it favours no side."""
     what = failure_subtype.replace("_", " ")
     if failure_subtype in _MISMATCHES and place == "TB_BUG":
         return Clue("instance", place, f"{what} in {file}, a testbench file", _INSTANCE)
@@ -396,7 +396,7 @@ def _build(failure_subtype: str, file: str | None, place: OriginType | None, pri
 
 
 def _run(failure_subtype: str, prior: Clue | None) -> Clue | None:
-    """Return the clue of a failure at run time."""
+    """Return the clue from a failure at run time; None if its subtype favours no side."""
     kind = "check" if failure_subtype in _CHECKS else _KINDS.get(failure_subtype)
     if kind in _READINGS:
         return undecided(kind)
@@ -406,7 +406,7 @@ def _run(failure_subtype: str, prior: Clue | None) -> Clue | None:
 
 
 def _prior(failure_subtype: str, pattern: Pattern | None, subtypes: Mapping[str, Subtype]) -> Clue | None:
-    """Return a clue for the side from which such failures mostly come; the caller sets its kind."""
+    """Return a clue for the side from which such failures mostly come, without a kind; None if no side is typical."""
     if pattern is not None and pattern.origin in SIDES:
         return Clue("", pattern.origin, f"messages like this ({pattern.id}) mostly come from {SIDES[pattern.origin]}")
     if pattern is not None and pattern.origin == "TOOL":

@@ -53,7 +53,7 @@ def is_part_of_identity(parts: ReportParts) -> bool:
 
 
 def call_of_check(parts: ReportParts, frame: Frame) -> str:
-    """Return the call of a function that compares, with values masked; empty if the exception is not from one.
+    """Return the call of the comparing function that raised an exception, with values masked; empty for any other.
 
     Only this call shows what a library function compared (`check_result(full, 1)`).
     """
@@ -62,7 +62,7 @@ def call_of_check(parts: ReportParts, frame: Frame) -> str:
 
 
 def place_of(parts: ReportParts, frame: Frame | None) -> Place | None:
-    """Return the statement that reported a cause: the one that raised the exception, or the one in the report."""
+    """Return the place of the `raise` or assertion or, without a frame, the place in the report; None if unknown."""
     file, line = (frame.file, frame.line) if frame else (parts.file, parts.line)
     if file is None or not line:
         return None
@@ -90,7 +90,10 @@ class Frames:
         self._lines = lines
 
     def of(self, line: int) -> Frame | None:
-        """Return the frame of the exception on a line; an entry of a results file has this line above the traceback."""
+        """Return the frame of the exception on a line; None if it has none.
+
+        In an entry of a results file, this line is above the traceback.
+        """
         at = bisect_left(self._raised, line, key=itemgetter(0))
         _, first, frame = self._raised[at] if at < len(self._raised) else (0, line + 1, None)
         return frame if first <= line else None
@@ -98,7 +101,7 @@ class Frames:
     def is_within_libraries(self, line: int) -> bool:
         """Return whether all frames of the traceback of the exception on a line are in libraries and tools.
 
-        A traceback that was cut off before its exception is known by its first line. Without frames, the result is
+        For a traceback that was cut off before its exception, `line` is its first line. Without frames, the result is
         False.
         """
         of_chain = next(
@@ -121,7 +124,7 @@ class Frames:
 
 
 def frame_in_excerpt(excerpt: Excerpt, line: int) -> Frame | None:
-    """Return the user's innermost frame of the exception on a line of an excerpt."""
+    """Return the user's innermost frame of the exception on a line of an excerpt; None if it has none."""
     lines = [text for _, text in excerpt.lines]
     if excerpt.source == "report" and (shown := user_frame(lines)) is not None:
         return shown

@@ -20,7 +20,7 @@ The rules, in order:
 7. An HDL error line explains a simulation that ended early.
 8. If a test was expected to fail, cocotb's message (it passed, or raised another exception) outranks that exception,
    unless the simulation ended during the test.
-9. A failed randomize explains the assertion next to it, which usually checks its result.
+9. A failed randomize explains the assertion next to it, which usually checks the result of the randomize.
 10. In a chain of exceptions, the explicit cause is used (`raise … from …`). If an exception was raised while another
     was handled, the later one is used.
 11. A warning never outranks an error of the same tool in the same source.
@@ -86,7 +86,7 @@ _CONSEQUENCES = frozenset({"assertion_fail", "scoreboard_fail", "coverage_miss",
 _EMPTY_CHECK = re.compile(r"AssertionError(?:: (?:assert )?(?:False|0))?")
 """An assertion without a message; it only reports what was found earlier."""
 _TALLY = re.compile(r"UVM_(?:ERROR|FATAL) ?: ?\d+|AssertionError: assert \d+ == 0")
-"""A row of UVM's report summary, or a check that a number is 0: it probably counts errors."""
+"""A row of UVM's report summary, or a check that a number is 0, which probably counts errors."""
 _WARNING = r"(?:[^\s:]{1,300}:\d+(?::\d+)?: ?)?[Ww]arning\b(?! as error| treated)|[^\s:]{1,300}:\d+(?::\d+)?: ?warning:"
 """Prefix of a compiler's warning."""
 _STOP = re.compile(
@@ -348,7 +348,7 @@ def _is_after(report: Candidate, raised: Candidate) -> bool:
 
 
 def _stopped_by(best: Candidate, ranked: list[Candidate]) -> tuple[Candidate, str] | None:
-    """Return the failed check that explains a line that only stops the simulation, with the rule."""
+    """Return the failed check that explains a line that only stops the simulation, with the rule; None without one."""
     if best.exception or best.pattern.failure_subtype not in {"assertion_fail", _ENDED, UNKNOWN}:
         return None
     details = _DETAILS.sub("", parse_report(best.text).text)
@@ -372,7 +372,10 @@ def _stopped_by(best: Candidate, ranked: list[Candidate]) -> tuple[Candidate, st
 
 
 def _with_values(best: Candidate, ranked: list[Candidate]) -> tuple[Candidate, str] | None:
-    """Return the line with the compared values next to a line that only says that a check failed, with the rule."""
+    """Return the line with the compared values beside a line that only says that a check failed; None without one.
+
+    The rule is returned with it.
+    """
     plain = best.pattern.failure_subtype == "assertion_fail" and not best.pattern.tools
     without = plain or (best.pattern.failure_subtype == "scoreboard_fail" and not _shows_values(best))
     if not without or best.exception or _is_uvm(best):
@@ -393,7 +396,10 @@ def _with_values(best: Candidate, ranked: list[Candidate]) -> tuple[Candidate, s
 
 
 def _before_early_end(best: Candidate, ranked: list[Candidate], noise: list[Candidate]) -> tuple[Candidate, str] | None:
-    """Return the HDL message that explains an early end of the simulation, or an early end that outranks the others."""
+    """Return the HDL message that explains an early end, or the early end of a test that was expected to fail.
+
+    The rule is returned with it. Return None if neither applies.
+    """
     hdl = next((c for c in noise if PYTHON.isdisjoint(c.pattern.tools)), None)
     if hdl is not None:
         return hdl, "the HDL error line explains why the simulation ended early"
@@ -421,7 +427,7 @@ def _report_rule(raised: Candidate, report: Candidate) -> str | None:
 
 
 def _caught(report: Candidate, noise: list[Candidate]) -> tuple[Candidate, str] | None:
-    """Return the exception caught by a component before a failed check without values, with the rule."""
+    """Return the exception that a component caught before a check without values failed, with the rule; else None."""
     if _shows_values(report):
         return None
     before = (c for c in noise if c.pattern.id in _CAUGHT and c.source == report.source and c.line < report.line)
@@ -454,7 +460,7 @@ def _values(candidate: Candidate) -> set[str]:
 
 
 def _of_assertion(best: Candidate, ranked: list[Candidate]) -> tuple[Candidate, str] | None:
-    """Return what outranks an HDL assertion (its UVM report, or a failed randomize), with the rule; None otherwise."""
+    """Return what outranks an HDL assertion (its UVM report, or a failed randomize), with the rule; None if nothing."""
     near = range(best.line + 1, best.line + _REPORTED_WITHIN + 1)
     reports = (c for c in ranked if c.source == best.source and c.line in near and _is_uvm(c))
     report = next((c for c in reports if c.pattern.failure_subtype != UNKNOWN), None)

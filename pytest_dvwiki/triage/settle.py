@@ -22,9 +22,9 @@ def settle(
 ) -> tuple[Verdict, ...]:
     """Adjust the verdicts of one run to one another.
 
-    A failure may be a consequence of an earlier failure in the same simulation: the test never started, or the
-    simulation ended during it for no other reason. It then gets the verdict of that failure. Origins are updated with
-    the seeds and simulators that failed and passed.
+    A failure may be a consequence of another failure in the same simulation: the test never started, or the simulation
+    ended during the test, and nothing else explains this. Such a failure gets the verdict of the other one. Origins are
+    updated with the seeds and simulators that failed and passed.
 
     Args:
         failures: The run's failures; those of one simulation are in the order of its tests.

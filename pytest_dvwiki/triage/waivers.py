@@ -6,7 +6,7 @@
         match: {fingerprint: "9b1f03c2a7d4"}    # and pattern, test, message, page; all that are given must match
         reason: waits for spec clarification axi_burst_len
         owner: fifo team
-        expires: "2026-12-31"        # the last day on which it applies; without it, it applies until removed
+        expires: "2026-12-31"        # the last day on which the waiver applies; if missing, it applies until removed
 
 A value is compared exactly, then as a glob with `*` and `?` as the only special characters; with the prefix `regex:` it
 is an RE2 expression that may match anywhere. `global` accepts every failure. Waived failures are marked, but counted
@@ -156,8 +156,8 @@ class Waivers(Struct, frozen=True):
         Args:
             used: The ids of the waivers that matched.
             day: The day of the run.
-            where: Description of the failures, such as `this run`. They must be from a whole regression, because a
-                waiver may be for a test that a part does not run.
+            where: Description of the failures, such as `this run`. The failures must be from a whole regression,
+                because a waiver may be for a test that a part does not run.
         """
         ids = {*used, *(each.id for each in self.waivers if self.mode == FOR_ALL or each.is_expired(day))}
         names = ", ".join(each.id for each in self.waivers if each.id not in ids)
@@ -201,7 +201,7 @@ class Accepting:
 
 
 def load_waivers(path: Path) -> Waivers:
-    """Read the waivers of a project; unusable entries are left out. There are none without the file.
+    """Read the waivers of a project; unusable entries are left out. Without the file, there are no waivers.
 
     Args:
         path: The path of `waivers.yaml`.
@@ -329,7 +329,7 @@ class _WaiverReader:
         self.problems.append(str(self._error(place, what)))
 
     def _error(self, place: tuple[str | int, ...], what: str) -> _WaiverError:
-        """Return an error at the nearest position with a known line."""
+        """Return an error that names the file and the nearest line known for a position in the document."""
         line = line_of(place, self._lines)
         left_out = "; this waiver is ignored" if len(place) > 1 and "ignored" not in what else ""
         return _WaiverError(f"{self._path}:{line}: {what}{left_out}")

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 TEST = "tests/test_fifo.py::test_fifo::overflow"
 REPORT = "UVM_ERROR sb.sv(210) @ 1250: uvm_test_top.env.sb [SCBD] Mismatch: expected 12 got 13"
 DESIGN_CHANGED = re.compile(
-    "in the repository only design files changed since it passed at [0-9a-f]+: rtl/fifo.sv"
+    "in the repository, only design files changed since it passed at [0-9a-f]+: rtl/fifo.sv"
 ).match
 
 
@@ -410,7 +410,7 @@ def test_a_pass_on_another_branch_is_none_since_which_anything_changed(root: Pat
     git(root, "checkout", "--quiet", "main")
     change(root, "tb/sb.sv")
     told = run(root, 3, TEST)[TEST].reasons
-    assert f"in the repository only testbench files changed since it passed at {first[:8]}: tb/sb.sv" in told
+    assert f"in the repository, only testbench files changed since it passed at {first[:8]}: tb/sb.sv" in told
 
 
 @pytest.mark.parametrize(("seed", "is_fixed"), [("44", True), (None, False)])

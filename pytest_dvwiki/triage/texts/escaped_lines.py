@@ -19,7 +19,7 @@ _FEED = re.compile(r"(?<!\\)\\n")
 _FEED_WITHIN = re.compile(r"(?<!\\)\\\\n")
 r"""An escaped line feed in a string within a string: `\\n`."""
 _MANY = 3
-"""Minimum number of escaped line feeds for which a line is unfolded that has no quotes, or has format fields."""
+"""Minimum number of escaped line feeds for unfolding a line that has no quotes, or has format fields."""
 _QUOTED = re.compile(r"[\s\[{(,]*(?:[\w.-]+\s*[:=]\s*)?[bu]?(?P<quote>[\"'])")
 """A line that starts with a string, or with a name and its string."""
 _QUOTED_BYTES = re.compile(_QUOTED.pattern.encode())

@@ -1,8 +1,9 @@
 """Discard weak messages if the log itself reports success.
 
 Generic messages ("ERROR: …", "timed out") also occur in passing tests, and tools continue without an optional library
-or licence. If a log has no stronger message, its end decides. The log of a place-and-route tool has no messages from a
-testbench. In the log of a script that probes the machine, a failed probe is not a failure.
+or licence. If a log has no stronger message and reports success at its end, the messages are no failure. Two more kinds
+of messages are discarded: in the log of a place-and-route tool, messages that look like a testbench's; in the log of a
+script that probes the machine, those of failed probes.
 """
 
 from __future__ import annotations
@@ -79,7 +80,7 @@ def has_word(lowered: str) -> bool:
 
 
 def success_of(line: str) -> Canceller | None:
-    """Return `run` or `test` if a line reports its success; None for other lines."""
+    """Return `run` or `test` if a line reports the success of a run or test; None for other lines."""
     return _success_of(line.translate(_DIGITS))
 
 

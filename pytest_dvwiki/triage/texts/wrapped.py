@@ -2,7 +2,7 @@
 
 A log does not wrap lines, and the line below a message is not part of it. So lines are joined in two cases only: words
 are cut at one column, as by a terminal, or lines end before a word that did not fit. In the second case, the unjoined
-text must also report no failure, or the message found must be the continuation of a warning.
+text must also report no failure, or only one without a known name, or the continuation of a warning.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from pytest_dvwiki.triage.candidates import Candidate
 
 _NARROWEST, _WIDEST = 60, 100
-"""Columns at which emails and pages wrap text."""
+"""The narrowest and the widest column at which emails and pages wrap text."""
 _WIDEST_TERMINAL = 132
 _TERMINALS = frozenset({72, 76, 78, 79, 80, 100, 120, 132})
 """Common widths of terminals. At such a width, a single word cut in two proves that the text was wrapped."""
@@ -37,7 +37,7 @@ _LETTER = re.compile(r"[A-Za-z]")
 _MOST_LINES = 400
 _MOST_JOINED = 5
 _OPENS = ("'", '"', "`", "(")
-"""Characters with which the rest of a sentence begins, but seldom a message."""
+"""Characters with which a message seldom begins, but the rest of a wrapped sentence may."""
 _OF_TOOL = "tool_error"
 _NAMELESS = frozenset({UNKNOWN, "unclassified_message"})
 _WARNING = "Warning: |WARNING: |UVM_WARNING"
@@ -85,7 +85,7 @@ def _is_of_warning(choice: Choice | None, joined: Sequence[_Joined], matcher: Ma
     warnings = [line for line in joined if _warning().match(line.text.lstrip())]
     if choice is None or not any(line.first < choice.candidate.line <= line.last for line in warnings):
         return False
-    # Below a warning may be anything; only other lines that end at the column show that the text was wrapped.
+    # Anything may follow a warning; only other lines that end at the column show that the text was wrapped.
     is_wrapped = any(line.last - line.first > (line in warnings) for line in joined)
     candidate = choice.candidate
     if candidate.pattern.error_class == _OF_TOOL:
@@ -136,7 +136,7 @@ def _put_together(lines: Sequence[tuple[int, str]], width: int) -> Iterator[_Joi
 
 
 def _width(texts: Sequence[str]) -> int | None:
-    """Return the column at which a text may have been wrapped between words; None if its widest line does not fit that.
+    """Return the column at which a text may have been wrapped between words; None if its width rules that out.
 
     A line without a space does not count: a word that is longer than the column stands on a line of its own.
     """

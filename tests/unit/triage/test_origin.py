@@ -195,7 +195,7 @@ def test_a_fix_that_held_is_told_with_the_files_that_count() -> None:
     reads = ("rtl/fifo.vhd", "tb/test_fifo.py")
     assert side_of_fix(fix, reads) == "TB_BUG"
     said = of_held_fix(fix, "TB_BUG", reads)
-    assert said.endswith("touched only the testbench: tb/test_fifo.py, of the files that its simulation reads")
+    assert said.endswith("touched only the testbench: tb/test_fifo.py; its simulation reads no other file of the fix")
     assert side_of_fix(fix, ("rtl/fifo.vhd", "Makefile")) is None, "the build may not have read the Python file"
     with_makefile = replace(fix, files=("Makefile", "tb/test_fifo.py"))
     assert side_of_fix(with_makefile, (*reads, "Makefile")) is None
@@ -233,14 +233,14 @@ def test_a_change_on_one_side_since_the_last_pass_speaks_for_that_side() -> None
     (design,) = of_changes(["rtl/fifo.sv", "docs/fifo.md"], COMMIT)
     assert (design.side, design.text) == (
         "RTL_BUG",
-        "in the repository only design files changed since it passed at 1f0c3a2d: rtl/fifo.sv",
+        "in the repository, only design files changed since it passed at 1f0c3a2d: rtl/fifo.sv",
     )
     (known,) = of_changes(["rtl/fifo.sv", "tb/other_sb.sv"], COMMIT, sources=["rtl/fifo.sv", "tb/fifo_sb.sv"])
-    assert known.text.startswith("of its sources only design files changed")
+    assert known.text.startswith("among its sources, only design files changed")
     (bench,) = of_changes(["tb/fifo_sb.sv", "tests/test_fifo.py"], COMMIT)  # an HDL file changed
     assert (bench.side, bench.text) == (
         "TB_BUG",
-        "in the repository only testbench files changed since it passed at 1f0c3a2d: tb/fifo_sb.sv and 1 more",
+        "in the repository, only testbench files changed since it passed at 1f0c3a2d: tb/fifo_sb.sv and 1 more",
     )
     assert conclude((*CHECK, design)).type == "RTL_BUG"
     assert conclude((*CHECK, bench)).type == "TB_BUG"
@@ -416,8 +416,9 @@ def test_a_missing_file_after_a_change_of_a_list_of_design_sources_is_nobody_s(
 
 def test_after_a_pass_with_another_seed_a_changed_build_description_may_have_brought_a_fault() -> None:
     (design,) = of_changes(["rtl/fifo.sv", "docs/fifo.md"], COMMIT, failures=2)
-    wanted = "in the repository only design files changed since it passed with another seed, before 2 failing runs, at "
-    assert (design.side, design.text) == ("RTL_BUG", f"{wanted}1f0c3a2d: rtl/fifo.sv")
+    since = "since it passed with another seed, before 2 failing runs, at 1f0c3a2d"
+    assert design.side == "RTL_BUG"
+    assert design.text == f"in the repository, only design files changed {since}: rtl/fifo.sv"
     for file in ("Makefile", "sim/Makefile.inc", "rtl/fifo.f", "run.tcl"):
         assert not [each for each in of_changes(["rtl/fifo.sv", file], COMMIT, failures=2) if each.side != "UNKNOWN"]
         assert of_changes(["rtl/fifo.sv", file], COMMIT)[0].side == "RTL_BUG"

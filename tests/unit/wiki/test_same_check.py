@@ -334,7 +334,7 @@ def test_a_fix_that_may_have_made_the_failure_rarer_is_no_evidence_of_another_fa
     assert set(keys(tmp_path)) == {CAUSE}
 
 
-TB = Origin(type="TB_BUG", confidence=0.88, reasons=("of its sources only testbench files changed",))
+TB = Origin(type="TB_BUG", confidence=0.88, reasons=("among its sources, only testbench files changed",))
 DECIDED = Origin(type="TB_BUG", confidence=0.95, reasons=("a person changed the type on its page: TB_BUG",))
 
 
