@@ -49,7 +49,7 @@ _DATE = rf"[A-Z][a-z]{{2}} {_MONTH} {{1,2}}\d{{1,2}} {_TIME} (?:[A-Z]{{2,5}} )?\
 """Format of the program `date` and of C's `ctime`: `Sat Nov 21 10:20:11 2026`."""
 _identity_in_log = simulators.expression(
     lambda tool: tool.start_time,
-    rf"^\[?\d{{4}}-\d\d-\d\d[T ]{_TIME}",  # every line begins with its time
+    rf"^\[?\d{{4}}-\d\d-\d\d[T ]{_TIME}",  # in logs whose lines begin with the time
     rf"^[#* \t]{{0,40}}{_DATE}[ \t]{{0,40}}$",
     rf"\b[Ss]tart(?:ed|ing)?\b[^\n]{{0,60}}?(?:{_DATE}|{_DAY}\D{{1,6}}{_TIME}|{_TIME}\D{{1,6}}{_DAY})",
     r"^[#*> \t]{0,40}(?i:(?:regression[ _-]?)?run[ _-]?id)\s*[:=]\s*\S",
@@ -60,7 +60,10 @@ _IDENTITY_IN_COVERAGE = re.compile(rf"\b(?:date|timestamp|start_?[Tt]ime)=\"\d{{
 
 
 def run_id(environment: Mapping[str, str], given: str | None = None) -> RunId:
-    """Return the ids of the current run, for artefacts that do not identify it themselves; the caller may give one."""
+    """Return the ids of the current run: the given id, and those of the CI system and of the batch system.
+
+    They identify the run if its artefacts do not.
+    """
     return RunId(given=_clean(given), ci=_ci(environment), job=_job(environment))
 
 
@@ -72,7 +75,8 @@ def in_order(run: RunId, commit: str | None) -> tuple[str | None, ...]:
 def may_be_one(run: SourceRun, other: RunId, commit: str | None) -> bool:
     """Return whether two runs with the same artefacts may be one run.
 
-    The first kind of id that both runs have decides; without one, the commit does. Nothing to compare means True.
+    The first kind of id that both runs have decides. If they share no kind of id, their commits decide. If either
+    commit is unknown, too, the answer is True.
     """
     pairs = zip(in_order(run.run_id, run.commit), in_order(other, commit), strict=True)
     return next((mine == theirs for mine, theirs in pairs if mine and theirs), True)

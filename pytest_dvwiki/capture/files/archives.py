@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     Member = tuple[str, float | None, Callable[[], IO[bytes] | None]]
-    """Name, modification time if known, and a function that opens the member."""
+    """One file of an archive: its name, its modification time (None if unknown), and a function that opens it."""
 
 _TARS = (
     ".tar", ".tar.gz", ".tgz", ".tar.bz2", ".tbz2", ".tar.xz", ".txz", ".tar.zst", ".tzst",
@@ -46,7 +46,7 @@ the libraries do not always detect, raises the other exceptions.
 
 
 class Budget(Struct):
-    """Bytes and files that may still be extracted from an archive and the archives inside it."""
+    """How many bytes and files may still be extracted from an archive and the archives inside it."""
 
     bytes: int = _BYTES_LIMIT
     files: int = _FILES_LIMIT
@@ -88,14 +88,15 @@ def unpack(
 ) -> Iterator[tuple[str, Path]]:
     """Extract the wanted files of an archive into a folder.
 
-    Links and names that lead out of the folder are skipped.
+    Links are skipped, and so are names that lead out of the folder.
 
     Args:
         archive: The archive, or one compressed file.
         wanted: Returns whether to extract a file, given its name inside the archive.
         target: An empty folder.
-        budget: What may still be extracted from the enclosing archive.
-        broken: Called for each file that cannot be read to its end; its readable part is still yielded.
+        budget: How many bytes and files may still be extracted; reduced by this call.
+        broken: Called with the name of each file that cannot be read to its end, and the error. What could be read of
+            the file is still yielded.
 
     Yields:
         The name inside the archive, and the extracted file.
@@ -136,7 +137,7 @@ def streams(
         name: The archive's name, which determines its kind.
         file: The archive's bytes.
         wanted: Returns whether to open a file, given its name inside the archive.
-        budget: What may still be extracted from the enclosing archive; None if there is no enclosing archive.
+        budget: How many files may still be opened, reduced by this call; None for a new budget.
         broken: Called for a file that cannot be opened; if None, `ArchiveError` is raised.
 
     Yields:
@@ -195,7 +196,7 @@ def _in_words(error: Exception) -> str:
 
 
 def _inside(name: str) -> str | None:
-    """Return a member's name as a relative path; None if it leads out of the folder."""
+    """Return the name of a file in an archive as a relative path; None if the path leads out of the archive."""
     parts = [part for part in PurePosixPath(name.replace("\\", "/")).parts if part != "."]
     bad = not parts or parts[0] == "/" or ".." in parts or any("\0" in part for part in parts)
     return None if bad else "/".join(parts)

@@ -72,7 +72,7 @@ class Artefact(Struct, frozen=True, kw_only=True, dict=True):
     searched: Path | None = None
     """The searched folder that contains the file; None for a temporary copy, or a file that the user passed."""
     of_folder: str | None = None
-    """Displayed folder of the runner's results file, if this is a log of that runner; otherwise None."""
+    """Displayed name of the folder with the runner's results file, if a runner wrote this log; otherwise None."""
 
     @property
     def folder(self) -> str:
@@ -93,7 +93,7 @@ class Artefact(Struct, frozen=True, kw_only=True, dict=True):
 
 
 class FoundArtefacts(Struct):
-    """The result of a search."""
+    """Artefacts, and messages about paths without any."""
 
     artefacts: list[Artefact] = field(default_factory=list)
     problems: list[str] = field(default_factory=list)
@@ -148,7 +148,7 @@ def _digest(stream: BufferedReader, path: Path) -> str:
 
 
 def log_at(path: Path, root: Path) -> Artefact | None:
-    """Return the log at a path, to be read only together with a results file; None if there is no log."""
+    """Return the log at a path, marked as read only together with a results file; None if the path is not a log."""
     try:
         if not may_be_log(path.name) or not path.is_file() or _kind(path, named=False) != "log":
             return None
@@ -338,7 +338,10 @@ def _owner(artefact: Artefact, pattern: str, owners: Mapping[tuple[Path, str], s
 
 
 def expanded(given: str) -> list[Path]:
-    """Return the path in a command-line argument; for a glob that is not an existing path, return its matches."""
+    """Return the paths that a command-line argument stands for.
+
+    These are the matches of a glob. An argument that is an existing path, or contains no wildcard, is the only path.
+    """
     path = Path(given)
     if path.exists() or not glob.has_magic(given):
         return [path]
@@ -356,7 +359,7 @@ def walk(folder: Path) -> Iterator[Path]:
 
 
 def _may_be_one(name: str) -> bool:
-    """Return whether a file in a folder or archive may be an artefact, judged by its name."""
+    """Return whether the name of a file in a folder or archive is that of an artefact; hidden files are none."""
     path = PurePosixPath(name)
     if any(part.startswith(".") for part in path.parts):
         return False
@@ -389,10 +392,11 @@ def _kind(path: Path, *, named: bool) -> Kind | None:
     if kind is not None:
         return kind
     if is_yaml(path.name):
-        # Most YAML files are no reports; if the user named this one, the reader says what is wrong with it.
+        # Most YAML files are not coverage reports. If the user passed this one, the reader of coverage reports explains
+        # what is wrong.
         return "coverage" if named else None
     if path.suffix.lower() == ".xml":
-        # Most XML files are no results, but an empty one may be from a run that ended before it wrote its results.
+        # Most XML files are not results files. An empty one may be from a run that ended before it wrote its results.
         return "results" if named or not head else None
     is_binary = b"\0" in head and not head.startswith(_UTF16)
     if is_binary or (path.suffix.lower() in _DATA and not named):
@@ -401,7 +405,7 @@ def _kind(path: Path, *, named: bool) -> Kind | None:
 
 
 def _kind_of_content(path: Path, head: bytes) -> Kind | None:
-    """Return the kind of a file from its first bytes and its name; None if the kind is unclear."""
+    """Return the kind of a file, judged by its first bytes and its name; None if they do not show the kind."""
     if path.suffix == _JOURNAL and head.startswith(_JOURNAL_HEAD):
         return "journal"
     if is_coverage(path.name, head):

@@ -112,7 +112,7 @@ def _bins(
     Args:
         point: Name of the point.
         hits: Maps the label of a bin to its number of hits.
-        goal: The point's `at_least`.
+        goal: The point's `at_least`: the number of hits at which a bin is covered.
         weight: The point's weight.
         size: The point's `size`; it distinguishes a check from a point with bins called `PASS` and `FAIL`.
     """

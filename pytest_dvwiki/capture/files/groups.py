@@ -22,15 +22,16 @@ class Group(Struct, frozen=True):
 
     @property
     def kind(self) -> Kind:
-        """Return the kind of the first file; only results files and logs are ever in one group."""
+        """Return the kind of the first file. All files have this kind, except that results files can come with logs."""
         return self.artefacts[0].kind
 
 
 def groups_of(artefacts: Sequence[Artefact], task: str | None) -> Iterator[Group]:
     """Group artefacts into runs: one run for each folder, or a single run if a task is given.
 
-    Records, journals and reports on sessions are never merged into the task. Coverage reports form a run of their own,
-    so that a broken report does not keep the tests from being archived.
+    Records and journals are grouped by folder even if a task is given, and each report on a session is a group of its
+    own. Coverage reports are separate from other files, so that a broken report does not keep the tests from being
+    archived.
     """
     of_kind: dict[str, list[Artefact]] = {}
     for artefact in artefacts:
@@ -40,7 +41,7 @@ def groups_of(artefacts: Sequence[Artefact], task: str | None) -> Iterator[Group
     yield from _runs(of_kind.get("journal", ()), None)
     yield from (Group(report.shown, (report,)) for report in of_kind.get("report", ()))
     yield from _runs(of_kind.get("run", ()), task)
-    # In order of time, because a later report may fill a hole in an earlier one.
+    # In order of time, because a later report may show hits of a bin that an earlier one reports as a hole.
     reports = _runs(of_kind.get("coverage", ()), task)
     yield from sorted(reports, key=lambda group: max(report.modified for report in group.artefacts))
 

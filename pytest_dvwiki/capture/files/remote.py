@@ -32,9 +32,9 @@ class RemoteFile(Struct, frozen=True):
     shown: str
     """The URL without credentials and query."""
     size: int
-    """Size in bytes; 0 if the server does not say."""
+    """Size in bytes; 0 if the server does not report a size."""
     modified: float | None = None
-    """Seconds since the epoch; None if the server does not say."""
+    """Seconds since the epoch; None if the server does not report a time."""
 
     @property
     def name(self) -> str:
@@ -125,7 +125,7 @@ def fetch(url: str) -> IO[bytes]:
 
 
 def _opener(url: str) -> Any:
-    # Without blocks, a file can also be read from a server without range requests.
+    # Reading in blocks needs range requests, which some servers do not support.
     options = {"block_size": 0} if url.startswith("http") else {}
     return _library().open(url, "rb", **options)
 

@@ -76,11 +76,11 @@ class Case(Struct, frozen=True, kw_only=True):
     duration_s: float = 0.0
     attachments: tuple[str, ...] = ()
     runner: str | None = None
-    """Node id of the item that ran the simulator, from cocotb's own pytest plugin."""
+    """Node id of the item that ran the simulator; only cocotb's own pytest plugin writes it to the file."""
     package: str | None = None
     """The suite's `package`; under cocotb-test it may be the node id of the item."""
     output: str = ""
-    """What the test printed, if the file holds it and the caller asked for it."""
+    """What the test printed; empty if the file does not contain it or the caller did not ask for it."""
     earlier: tuple[Case, ...] = ()
     """Attempts that failed before the test passed."""
     command: tuple[str, ...] = ()
@@ -103,9 +103,9 @@ class ResultsFile(Struct, frozen=True, kw_only=True):
     run_id: str | None = None
     """Id of the run, from a property in the file; None without this property."""
     simulator: Simulator | None = None
-    """Simulator of all tests, if the runner recorded it."""
+    """Simulator of all tests; None if the runner did not record it."""
     folder: Path | None = None
-    """Working directory for the commands that rerun the tests."""
+    """Working directory for the commands that rerun the tests; None if there are no such commands."""
     repeats: bool = False
     """Whether entries with the same name are runs of one test with different seeds."""
 

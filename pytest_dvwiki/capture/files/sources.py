@@ -38,7 +38,7 @@ class Source(Struct, frozen=True):
     shown: str
     """Displayed name: the path or URL as the user gave it, or a path below it."""
     size: int
-    """Size in bytes, before anything is decompressed; 0 if a server does not say."""
+    """Size in bytes, as stored (maybe compressed); 0 if a server does not report a size."""
 
     @property
     def name(self) -> str:
@@ -59,7 +59,7 @@ class Source(Struct, frozen=True):
 
 
 class Sources(Struct):
-    """The result of a search."""
+    """Files to read, and messages about paths without logs."""
 
     files: list[Source] = field(default_factory=list)
     problems: list[str] = field(default_factory=list)
@@ -124,7 +124,11 @@ def _take(path: Path, result: Sources, seen: set[str]) -> None:
 
 
 def read_source(source: Source, progress: Callable[[int], None]) -> Iterator[tuple[str, Iterator[bytes]]]:
-    """Open the logs of a source one after the other; `progress` gets the number of the file's bytes read so far.
+    """Open the logs of a source one after the other.
+
+    Args:
+        source: The file to read.
+        progress: Called after each read with the number of bytes read from the file so far.
 
     Yields:
         The log's name, and an iterator of its bytes; consume it before requesting the next log.

@@ -34,7 +34,7 @@ class UnfitError(Exception):
 
 
 class Listener(Protocol):
-    """Receives the elements of a file one after the other."""
+    """Receives the elements and the text of a file in reading order."""
 
     def start(self, tag: str, attributes: dict[str, str]) -> None:
         """Handle the start of an element."""

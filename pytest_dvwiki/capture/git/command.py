@@ -23,7 +23,7 @@ PATCH = (*DIFF, "--full-index", "--unified=0", "--src-prefix=a/", "--dst-prefix=
 
 
 class Git:
-    """Cached queries about a repository's history, with one time limit for all of them."""
+    """Queries about a repository's history. Answers are cached, and one time limit applies to all queries together."""
 
     def __init__(self, root: os.PathLike[str]) -> None:
         self.root = root
@@ -40,7 +40,7 @@ class Git:
 
     @property
     def is_late(self) -> bool:
-        """Return whether the time is up; a missing answer then proves nothing."""
+        """Return whether the time is up. If it is, a missing answer proves nothing."""
         return not self._time_left
 
 

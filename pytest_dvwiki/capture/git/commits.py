@@ -160,7 +160,7 @@ class Branch:
         if not self.is_checked_out:
             with self._moving(name):
                 return name
-        # The user's index gets the committed files; otherwise the next commit would remove them again.
+        # The user's index gets the committed files; otherwise the user's next commit would undo this one.
         theirs, mine = self._user_index_bytes(), Path(self._room.name) / "refreshed"
         if theirs is not None:
             mine.write_bytes(theirs)
@@ -169,7 +169,7 @@ class Branch:
         text = b"".join(entry + b"\0" for entry in entries if entry and entry.partition(b"\t")[2] in wanted)
         self._git("update-index", "-z", "--index-info", index=mine, text=text)
         self._git("update-index", "--force-remove", "-z", "--stdin", index=mine, text=lost)
-        with contextlib.suppress(RefusedError):  # git exits with an error if other files have changes
+        with contextlib.suppress(RefusedError):  # git exits with an error if any file has unstaged changes
             self._git("update-index", "-q", "--refresh", index=mine)
         with self._moving(name), self._locked_index() as lock:
             if self._user_index_bytes() != theirs:
@@ -202,7 +202,7 @@ class Branch:
                 )
 
     def _beginning(self) -> str | None:
-        """Return the commit to start a new branch at; None before the first commit."""
+        """Return the commit to start a new branch at; None if the repository has no commits yet."""
         name = self._ref.removeprefix("refs/heads/")
         remotes = self._git("for-each-ref", "--format=%(objectname)", f"refs/remotes/*/{name}").decode().split()
         return remotes[0] if len(remotes) == 1 else self._answer("rev-parse", "--verify", "--quiet", "HEAD^{commit}")

@@ -20,12 +20,12 @@ if TYPE_CHECKING:
 Lines = tuple[Counter[tuple[str, str]], Counter[tuple[str, str]]]
 """The lines that a patch adds, and those that it removes, each with the name of its file."""
 _SPECIFIC = re.compile(r"\w\W+\w")
-"""Matches a line of code, without insignificant white space, that is more than keywords."""
+"""Matches a line of code that contains more than keywords; insignificant white space has to be removed first."""
 _MOST_MODULES = 20
 """Maximum number of changed Python files that are parsed to compare them."""
 _WITH_DOCSTRING = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
 _LONGEST_PATCH = 100_000
-"""Maximum length of a patch of uncommitted changes whose lines are recorded; every run with such changes reads it."""
+"""Maximum length of a patch of uncommitted changes; of longer ones, no lines are recorded, because that takes time."""
 _MOST_EDITED = 50
 """Maximum number of lines of uncommitted changes that are recorded."""
 _MOST = 1000
@@ -72,9 +72,9 @@ _FROM_FILES = r"\$readmem|\$fopen|file_open|(^|[^a-z_])open *\(|read_(text|bytes
 _RUNS_COCOTB = r"cocotb-config|Makefile\.sim"
 """Matches a Makefile that runs simulations with cocotb."""
 _LOADED = re.compile(r"(?:^|/)(?:conftest|__init__|__main__|setup)\.py$")
-"""Matches Python files that are loaded or run without being imported by name."""
+"""Matches the paths of Python files that are loaded or run without being imported by name."""
 _BUILT_NAME = r"""(^|[^a-z0-9_-]|%[0-9]*[a-z])\.SUFFIX|["']SUFFIX["']"""
-"""Matches code that builds a file's name from parts, for Python and for git."""
+"""Matches code that builds a file's name with a given suffix; the suffix replaces `SUFFIX`."""
 _EXCEPT_PROSE = tuple(
     f":(top,exclude,icase,glob)**/*.{suffix}" for suffix in ("adoc", "dot", "drawio", "gv", "md", "puml", "rst", "svg")
 )
@@ -373,7 +373,7 @@ def not_in_git(git: Git, reads: Collection[str], *options: str) -> set[str] | No
     Args:
         git: Answers queries about the repository.
         reads: All files that were read.
-        options: Options of `git ls-files`; by default, git does not have the files of submodules.
+        options: Options of `git ls-files`; without `--recurse-submodules`, the files of submodules are returned, too.
 
     Returns:
         None if git does not answer.
@@ -485,7 +485,7 @@ def _touched(text: str) -> Iterable[tuple[str, str]]:
 
 
 def _called(name: str) -> str:
-    """Return the name that other files use for a file: with its suffix for Python, otherwise without."""
+    """Return the name by which other files refer to a file: with the suffix for a Python file, otherwise without."""
     path = PurePosixPath(name)
     return path.name if name.endswith(".py") else path.stem
 
@@ -524,13 +524,13 @@ def with_same_python(git: Git, span: tuple[str, str], names: Iterable[str]) -> s
 def _texts(git: Git, commit: str, names: Iterable[str]) -> dict[str, str]:
     """Map the given files that exist in a commit to their texts."""
     paths = (f":(top,literal){name}" for name in names)
-    # With line numbers, the indentation of the first line is not lost.
+    # `ask` strips git's output; the line numbers protect the indentation of the first line.
     found = git.ask("grep", "-nz", "--full-name", "--no-color", "-e", "", commit, "--", *paths) or ""
     lines: dict[str, list[str]] = {}
     name = ""
     for line in found.split("\n"):
         place, is_numbered, text = line.partition("\0")
-        if is_numbered:  # else a carriage return inside a line was replaced
+        if is_numbered:  # a line without a number is what followed a carriage return inside a line
             name = place.partition(":")[2]
         lines.setdefault(name, []).append(re.sub(r"^\d+[:\0]", "", text) if is_numbered else line)
     return {name: "\n".join(text) for name, text in lines.items() if name}
@@ -545,7 +545,7 @@ def _is_same_python(before: str, after: str) -> bool:
 
 
 def _python(text: str) -> str:
-    """Return the code of a Python file without comments, white space and docstrings, in a form to compare."""
+    """Return a text that is equal for all Python files with the same code; comments and docstrings do not count."""
     tree = ast.parse(text)
     for node in ast.walk(tree):
         if isinstance(node, _WITH_DOCSTRING) and ast.get_docstring(node, clean=False) is not None:
@@ -577,7 +577,10 @@ def changed_lines(patch: str) -> Lines:
 
 
 def edited_lines(patch: str) -> tuple[str, ...]:
-    """Return the hashes of the lines that a patch adds, or that it removes if it adds none; empty if too many."""
+    """Return the hashes of the lines that a patch adds, or that it removes if it adds none.
+
+    The result is empty if the patch is too long, or has too many lines.
+    """
     if len(patch) > _LONGEST_PATCH:
         return ()
     found = next(filter(None, line_hashes(patch)), set[str]())
@@ -585,7 +588,10 @@ def edited_lines(patch: str) -> tuple[str, ...]:
 
 
 def line_hashes(patch: str) -> tuple[set[str], set[str]]:
-    """Return the hashes of the lines of code that a patch adds and removes; lines of keywords only are left out."""
+    """Return the hashes of the lines of code that a patch adds, and of those that it removes.
+
+    Lines of keywords only, such as `end else begin`, are left out.
+    """
     added, removed = (
         {
             hashlib.sha256(f"{sign}{name}\n{line.strip()}".encode()).hexdigest()[:8]
@@ -606,7 +612,7 @@ def _files_in(patch: str) -> Iterator[tuple[str, list[str]]]:
 
 
 def _code(hunk: str, side: str, suffix: str) -> list[str]:
-    """Return the lines of one side of a hunk, without comments or insignificant white space."""
+    """Return the lines of code that a hunk adds (side `+`) or removes (`-`), without insignificant white space."""
     lines = [line for line in hunk.split("\n") if line[:1] == side and line[1:].strip()]
     comment = _COMMENT.get(suffix)
     code = [line[1:] for line in lines if comment is None or not comment.match(line, 1)]

@@ -76,11 +76,11 @@ def known_or_new(
         if keeps_fix is not False and has_seed and not is_deterministic(occurrence):
             onset = replace(onset, fixed_after=None, passes_to_hold={} if keeps_fix else onset.passes_to_hold)
             if keeps_fix and _was_fixed(occurrence, history):
-                # The record of this run will say that the fix is in place, so the cause's range begins anew, as in
-                # later runs.
+                # This run records a failure although the fix is still in place. For later runs, that starts a new
+                # range, so it does here, too.
                 onset = Onset(comes_and_goes=onset.comes_and_goes)
         if onset.fixed_after and onset.failed.isdisjoint(test.nodeid for test in occurrence.tests):
-            # Since the fix, only other tests have failed: due to another fault, or to other commits.
+            # The tests that fail now did not fail before the fix, so another fault or other commits made them fail.
             onset = replace(onset, commit=None, first_bad=None)
         found, is_new = _range_of(occurrence, vcs, onset, history, repository)
         if found is not None:
@@ -156,7 +156,7 @@ def _range_of(
 
 
 def _fails_without_edits(known: FirstBad, now: Vcs, repository: Repository) -> bool:
-    """Return whether the cause now occurs without uncommitted changes, at the commit of its first failure or before."""
+    """Return whether the cause occurs now without uncommitted changes, at its first failing commit or an older one."""
     commit = str(now.commit)
     return not now.dirty and (repository.last_change(commit) == known.bad or repository.is_older(commit, known.bad))
 
@@ -164,10 +164,13 @@ def _fails_without_edits(known: FirstBad, now: Vcs, repository: Repository) -> b
 def _with_passes(
     known: FirstBad | None, occurrence: Occurrence, vcs: Vcs, *, onset: Onset, history: History, repository: Repository
 ) -> tuple[FirstBad | None, bool]:
-    """Return a known range with the failing tests that passed after it, and whether one of them is new.
+    """Add to a known range the failing tests that passed after its first failing commit.
 
-    A test whose pass proves nothing is named only if neither the test nor another parametrization of it failed with the
+    A test whose pass proves nothing is added only if neither the test nor another parametrization of it failed with the
     cause before.
+
+    Returns:
+        The range, and whether a test was added.
     """
     if known is None or not known.is_certain or onset.comes_and_goes:
         return known, False
@@ -184,10 +187,10 @@ def _with_passes(
 def _joining(
     occurrence: Occurrence, failed: Vcs, first: str, history: History, repository: Repository
 ) -> Iterator[str]:
-    """Yield the failing tests that passed after the first failure, whether or not the pass proves anything.
+    """Yield the failing tests that passed after the first failure, even if the pass does not prove anything.
 
-    A test is left out unless code that the simulation read has changed since the pass: only then may a change have
-    brought another fault.
+    A test is left out if no code that the simulation read has changed since the pass, because then no change can have
+    introduced another fault.
     """
     for nodeid, last in _last_passes(occurrence, failed, history, repository, proving=False):
         is_after = _includes(last.commit, first, repository)
@@ -198,7 +201,7 @@ def _joining(
 def _suspected(text: str, occurrence: Occurrence) -> str:
     """Return a failure's text, without names of Python files if the simulation itself reported the failure.
 
-    The file with the check is no more suspect than the other files read by the simulation.
+    The Python file with the failed check is no more suspect than the other files read by the simulation.
     """
     is_report = occurrence.error_class in _REPORTS and not is_deterministic(occurrence)
     is_report = is_report and any(map(HDL.search, occurrence.reads))
@@ -240,7 +243,7 @@ class _Start(NamedTuple):
     commit: str
     passed_with: PassSeed = "same"
     by_number: bool = False
-    """Whether only the number of passes since this one proves that the cause was absent."""
+    """Whether the proof is not this pass alone, but the number of passes from this one on."""
 
 
 def _start(
@@ -272,7 +275,8 @@ def _start(
         last = _nearest(before, failed, repository) if not certain else None
         if last is not None:
             seed = None if test.seed_unknown else test.stimulus_seed
-            # The hash of a test with several seeds in a run is that of all of them, so it does not show another seed.
+            # If a test passed with several seeds in a run, their common hash does not show whether this seed was one
+            # of them. Therefore only a single recorded seed shows that the pass used another seed.
             is_other = None not in {last.seed, seed} and last.seed != seed
             good = _range_start(last.commit, onset, repository)
             if good == last.commit:
@@ -312,7 +316,7 @@ def proven_passes(occurrence: Occurrence, failed: Vcs, history: History, reposit
 def _passed_after(
     occurrence: Occurrence, failed: Vcs, first: str, history: History, repository: Repository
 ) -> dict[str, str]:
-    """Return the failing tests that passed after the first failure, with the commits of these passes."""
+    """Map each failing test that passed after the first failure to the commit of its last pass."""
     passes = _last_passes(occurrence, failed, history, repository)
     return {nodeid: one.commit for nodeid, one in passes if _includes(one.commit, first, repository)}
 
@@ -320,7 +324,10 @@ def _passed_after(
 def _last_passes(
     occurrence: Occurrence, failed: Vcs, history: History, repository: Repository, *, proving: bool = True
 ) -> Iterator[tuple[str, Pass]]:
-    """Yield failing tests with their last pass; with `proving`, the last one that proves the cause absent."""
+    """Yield each failing test that passed before, with its last pass.
+
+    With `proving`, only passes that prove the cause absent count.
+    """
     is_usable = functools.partial(_is_usable, occurrence=occurrence, failed=failed, repository=repository)
     for test in occurrence.tests[:_MOST_TESTS]:
         passes = filter(is_usable, history.last_passes(occurrence, test, edited=True))
@@ -351,7 +358,7 @@ def _proves(candidate: Pass, test: FailedTest, occurrence: Occurrence) -> bool:
 
 
 def _has_seed(one: Pass, seed: str | None) -> bool:
-    """Return whether a pass is known to have used a seed; True if no seed matters."""
+    """Return whether a pass is known to have used a given seed; True if the failure depends on none (None)."""
     return seed is None or one.seed == seed or (one.seed is None and one.seed_hash == seed_hash(seed))
 
 

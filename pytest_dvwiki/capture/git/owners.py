@@ -71,7 +71,7 @@ def _owners(text: str) -> tuple[str, ...]:
 
 
 def _expression(pattern: str, *, anchors_inside: bool) -> re.Pattern[str]:
-    """Translate a pattern into a regular expression; for a folder, it also matches all files below.
+    """Translate a pattern into a regular expression. For a folder's pattern, it matches all files below the folder.
 
     Args:
         pattern: Pattern as in the file.

@@ -77,8 +77,8 @@ _NO_REPORT = re.compile(
 )
 """Matches text that names sources without reporting a failure in them.
 
-It is either a progress message of a testbench or cocotb's description of a handle. An assertion about a port of the top
-level contains such a description, with the source of the top level.
+It is either a progress message of a testbench, or cocotb's description of a handle, which names the source that defines
+the handle. An assertion about a port of the top level contains such a description.
 """
 _LACKS = re.compile(
     r"(?i)no such file|no rule to make|file.* not found|not found.* file|does not exist|filenotfound"
@@ -128,7 +128,7 @@ class Difference(Struct, ListedCommits, frozen=True, kw_only=True):
     is_unread: bool = False
     """Whether the failing simulation is known to have read none of the files that differ."""
     note: str = ""
-    """Description of any difference besides the listed commits."""
+    """Describes what differs besides the listed commits; empty if nothing does."""
 
     @property
     def text(self) -> str:
@@ -194,7 +194,7 @@ class Repository:
         )
 
     def _edited_files(self) -> tuple[str, ...]:
-        """Return all files with uncommitted changes; empty if unknown or too many."""
+        """Return all files with uncommitted changes; empty if git does not answer, or if there are too many."""
         names = _names(git(self.root, "diff", *DIFF, "--name-only", "-z", "HEAD", *self._sources)) or ()
         return tuple(map(clean_text, names)) if len(names) <= _MOST_EDITED else ()
 
@@ -229,8 +229,8 @@ class Repository:
             now: The repository when the test passed: the current state.
             named: Evidence; files that it mentions come first, and commits that touch them are always included.
             reads: Files that the failing simulation read; they come first, and so do commits that touch them.
-            came: Full hashes of the ends of the range in which the cause came; commits that change back what changed in
-                it come first.
+            came: Full hashes of the ends of the range that introduced the cause. Commits that change back code of this
+                range come first.
         """
         if before.commit is None or now.commit is None:
             which = "failed" if before.commit is None else "passes"
@@ -479,7 +479,7 @@ class Repository:
     def lacks(self, fix: Fix, commit: str | None) -> bool:
         """Return whether a commit's history lacks at least one likely commit of a fix; False if git fails.
 
-        A copy of a commit, as after a rebase, is as good as the commit itself.
+        A copy of a commit, such as a rebase makes, counts as the commit itself.
         """
         if commit is not None and fix.commits is not None and is_revision(commit, *fix.commits):
             return self.is_older(commit, fix.commits[-1])
@@ -513,7 +513,7 @@ class Repository:
     def _has_patch(self, commits: tuple[str, str], files: Sequence[str], now: Vcs) -> bool | None:
         """Return True if the current sources have the changes between two commits, False if not, None if unknown.
 
-        The changes are there if no line of code that was added is gone, and none that was removed is back.
+        The sources have them if no added line of code is gone, and no removed line is back.
         """
         paths = ("--", *(f":(top,literal){name}" for name in files))
         names = ("diff", *DIFF, "--name-only", "-z")
@@ -547,8 +547,8 @@ class Repository:
             span: Full hashes of the two commits.
             now: The state of a later run; if it has uncommitted changes, it must be the current state.
             files: Names of the files to compare.
-            good: Full hash of an earlier commit without the cause, if known. Lines that are again as they were then do
-                not count: they cannot bring the cause back.
+            good: Full hash of an earlier commit without the cause, if known. A line that is again as it was at that
+                commit does not count, because it cannot bring the cause back.
         """
         paths = ("--", *(f":(top,literal){name}" for name in files))
         since = (span[1],) if now.dirty else (span[1], str(now.commit))
@@ -562,7 +562,7 @@ class Repository:
         return changes_back((came & added, gone & removed), made)
 
     def has_edits(self, lines: Sequence[str], commit: str, now: Vcs) -> bool:
-        """Return whether the changes since a commit include any of the uncommitted changes that a run had at it.
+        """Return whether the changes since a commit include any of the uncommitted changes that a run of it had.
 
         Args:
             lines: Hashes of the lines of the uncommitted changes.
@@ -730,7 +730,7 @@ class Repository:
         )
 
     def _were_committed(self, before: Vcs, now: Vcs) -> bool:
-        """Return whether the sources have at least a part of the uncommitted changes of an earlier run."""
+        """Return whether the current sources have at least a part of the uncommitted changes of an earlier run."""
         return bool(before.edited_lines) and self.has_edits(before.edited_lines, str(before.commit), now)
 
     def _ordered(
@@ -746,7 +746,7 @@ class Repository:
         The order is:
 
         - if the evidence reports a missing file, commits that removed the file or wrote its name,
-        - commits that change back what changed when the cause came,
+        - commits that change back code of the range that introduced the cause,
         - commits that touch files mentioned in the evidence,
         - commits that touch files read by the failing simulation,
         - commits that added or removed a file in a folder of files that were read, if the failing run lacked that file,
@@ -789,8 +789,8 @@ class Repository:
         known = {*suspects.named(listing.files), *suspects.reads}
         unread = listing.unread(known, suspects.lacked_change, edited) - {*wrote}
         back = listing.taking_back(self._lines(*suspects.came)) if suspects.came is not None else []
-        # If reads are unknown, the range in which the cause came may have commits that do not matter, and these may be
-        # changed back, too.
+        # If reads are unknown, the range that introduced the cause may contain unrelated commits, so a commit that
+        # changes them back may be unrelated, too.
         named = failing[: _IN_TEXT - 1] if back and not suspects.reads else []
         undone = listing.cancelled(self._lines(*ends)) if ends is not None else set()
         listed = dict.fromkeys([*wrote, *named, *back, *found])
@@ -861,9 +861,9 @@ class _Suspects(Struct, frozen=True):
     root: Path | None = None
     """Root of the project; relative paths in the text start here."""
     absent: Literal["A", "D"] = "D"
-    """git's letter for files that the failing run lacked: `A` (added) if that run came first, else `D` (deleted)."""
+    """git's letter for files that the failing run lacked: `A` (added) if it ran before the pass, else `D` (deleted)."""
     came: tuple[str, str] | None = None
-    """Full hashes of the ends of the range in which the cause came; None if unknown."""
+    """Full hashes of the ends of the range that introduced the cause; None if unknown."""
 
     def named(self, files: Iterable[str]) -> list[str]:
         """Return the files that the evidence mentions: by base name, or as the quoted name of a unit or module.

@@ -93,7 +93,7 @@ class Journal:
         self._append(event="sources", **to_builtins(vcs))
 
     def begin(self, begin: Begin) -> None:
-        """Record that an item starts a child."""
+        """Record that an item starts a child process."""
         kept = replace(
             begin,
             nodeid=redact_id(begin.nodeid),

@@ -93,7 +93,7 @@ def left_behind(folder: Path, *, silence: float = 0.0) -> Iterator[Orphan | None
     Another machine's journal is taken over `silence` seconds after its last write.
 
     Yields:
-        The journal of a killed run; None if there is none, or the run is still in progress.
+        The journal of a killed run; None if the folder has no journal, or the run is still in progress.
 
     Raises:
         OSError: The journal cannot be read; an `UnreadableError` if it must not be read.

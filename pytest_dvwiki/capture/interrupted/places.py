@@ -70,7 +70,10 @@ class JournalFolder(Struct, frozen=True):
         return self.folder / BUILDS
 
     def has_others(self, task_id: str) -> bool:
-        """Return whether other runs may have journals in the folder; True also if the folder cannot be trusted."""
+        """Return whether runs other than `task_id` may have journals in the folder.
+
+        The answer is True if the folder cannot be trusted, because its content is then unknown.
+        """
         try:
             return any(folder.name != task_id for folder in self.runs())
         except UnreadableError:
@@ -107,7 +110,9 @@ def _reason(status: os.stat_result, *, is_inside: bool) -> str:
 
 
 def places_of(layout: Layout, cache: Path | None) -> tuple[JournalFolder, ...]:
-    """Return a project's journal folders by preference: beside the wiki, in a cache, in the temporary folder.
+    """Return a project's possible journal folders in order of preference.
+
+    They are beside the wiki, in a cache, and in the temporary folder.
 
     Args:
         layout: The project.

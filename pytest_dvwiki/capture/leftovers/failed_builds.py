@@ -19,11 +19,11 @@ if TYPE_CHECKING:
     from pytest_dvwiki.capture.simulations.regression import Regression
 
 _BUILD_DIGITS = 8
-"""Number of the first digits of a configuration, which identify the build."""
+"""How many of a configuration's digits, counted from the first, identify the build."""
 
 
 class FailedBuilds:
-    """Adds the builds that failed in a run."""
+    """Finds the builds that failed in a run, and adds them to the run's failures."""
 
     def __init__(self, run: Leftovers, parts: LogParts, names: LogNames, covered: Iterable[str]) -> None:
         self._run = run
@@ -32,7 +32,7 @@ class FailedBuilds:
         self._covered = frozenset(covered)
 
     def add_stopped(self, log: Artefact, stopped: Sequence[tuple[str, str]]) -> bool:
-        """Add the builds that failed in other folders according to a log, and return whether there are any.
+        """Add the builds that failed in other folders than the log's, and return whether there are any.
 
         Folders with a results file are left out.
 
@@ -40,7 +40,8 @@ class FailedBuilds:
             log: The log.
             stopped: Pairs of a folder where make stopped, and make's output in that folder.
         """
-        # If the only folder is not searched for results, a later pass is found beside its own log, not in that folder.
+        # A failed build is named after its folder, so that a later pass in this folder shows that it was repaired. If
+        # the folder is not searched, no pass will be found there. The failure then stays with the log.
         folders = [Path(folder) for folder, _ in stopped]
         if len(folders) == 1 and log.searched is not None and not folders[0].is_relative_to(log.searched):
             return False
@@ -65,8 +66,8 @@ class FailedBuilds:
         """Add the designs that failed to build in one folder, and return whether there are any.
 
         A design is left out if another command built it, because the design may have been repaired before that command.
-        If its commands do not identify a design, the design is left out if another command compiled its files. If the
-        log has fewer than `least` failed builds, nothing is added.
+        Some commands do not show which design they build; their design is left out if another command compiled the same
+        files. Nothing is added if the log has fewer than `least` failed builds.
         """
         built = {result.config[:_BUILD_DIGITS] for result in self._run.results if result.config}
         texts = list(builds_in(_outside_tests(parts)))
@@ -89,7 +90,7 @@ class FailedBuilds:
             if not failures:
                 continue
             build = (outcome.config or NOTHING_KNOWN)[:_BUILD_DIGITS]
-            # Where the simulator started, the build itself worked, and the simulation ended before its first test.
+            # If the simulator started, the build succeeded, and the simulation ended before its first test.
             if build != NOTHING_KNOWN and not part.started:
                 if build in built:
                     continue
@@ -117,7 +118,7 @@ class FailedBuilds:
 
 
 def _outside_tests(parts: Iterable[Regression]) -> Iterator[str | None]:
-    """Yield the lines of a log outside its tests, with None in place of the tests of each simulation."""
+    """Yield the lines of a log that are outside tests; None stands for the tests of each simulation."""
     for part in parts:
         yield from (line for _, line in part.preamble)
         if part.blocks:

@@ -1,8 +1,8 @@
 """Names simulations that left a log without a results file, and builds that failed before a simulation.
 
 A simulation has the same name with and without a results file, so that the same test is compared in every run: the name
-of the results file that it would have written. The tests of a failed build are unknown, so the build has the name of
-the results file for them.
+of the results file that it would have written. The tests of a failed build are unknown, so the build is named after the
+results file that these tests would have written.
 """
 
 from __future__ import annotations
@@ -75,7 +75,7 @@ class LogNames:
         return undated(log.shown)
 
     def of_build(self, log: Artefact, part: Regression, text: str, *, is_only: bool, folder: Path | None = None) -> str:
-        """Return the name of a failed build: that of its results file, or of the file's folder.
+        """Return the name of a failed build: the name of the results file that its tests would write, or of its folder.
 
         Tests that later pass in this file or folder show that the build was repaired.
 

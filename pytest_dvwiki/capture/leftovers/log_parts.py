@@ -58,7 +58,8 @@ class LogParts:
         else:
             call = self.make.call(logs, makefile, modules_of(part))
         lines = "\n".join(line for _, line in (*part.preamble, *part.rest))
-        # Make checks that all sources exist before it calls a tool: it read no HDL, but looked for the missing files.
+        # Make calls a tool only if all sources exist. If one is missing, no HDL was read, and the build depends on the
+        # missing files.
         lacking = lacking_sources(lines, makefile.parent) if makefile is not None else ()
         return collect(
             Simulation(
@@ -83,8 +84,7 @@ class LogParts:
     def is_failed_build(self, part: Regression) -> bool:
         """Return whether a part of a log shows why no test could run.
 
-        While the build fails, the names of the tests are unknown, so the failure is recorded for their results file or
-        its folder.
+        The names of these tests are unknown, so the failure is recorded under the name of their results file or folder.
         """
         lines = [line for _, line in (*part.preamble, *part.rest)]
         is_cocotb = part.started or part.cocotb is not None or any("cocotb" in line for line in lines)
@@ -94,10 +94,10 @@ class LogParts:
         return error_class is not None and (is_cocotb or error_class in _BEFORE_THE_RUN)
 
     def has_class(self, failure: Failure) -> bool:
-        """Return whether the log of a failure shows an error class."""
+        """Return whether an error class follows from the log of a failure."""
         return self.class_of_failure(failure) is not None
 
     def class_of_failure(self, failure: Failure) -> str | None:
-        """Return the error class of a failure from its log; None if the log shows no failure."""
+        """Return the error class that follows from the log of a failure; None if the log shows no failure."""
         texts = (excerpt.text for excerpt in failure.excerpts if excerpt.source in {"log", "run"})
         return next(filter(None, map(self.class_of, texts)), None)

@@ -29,13 +29,14 @@ _HEAD = 1 << 18
 def with_logs_elsewhere(groups: Iterable[Group], given: Iterable[Artefact] = ()) -> tuple[list[Group], list[Artefact]]:
     """Move each log in a folder without results to the results files that it fits.
 
-    A log fits a results file if it shows a simulation with the same seed and tests. If a log fits the results files of
-    several folders, as the log of a Makefile that calls make in each of them, these folders are one run. A log is not
-    moved if a simulation in it fits the files of several folders, or if it also shows earlier runs of the same tests.
+    A log fits a results file if it shows a simulation with the same seed and tests. A log with several simulations may
+    fit the results files of several folders, for example if a Makefile called make in each folder; these folders are
+    then one run. A log is not moved if one of its simulations fits the files of several folders, or if it also shows
+    earlier runs of the same tests.
 
     Args:
         groups: The files of each run: one run per folder, or a single run if a task is given.
-        given: Logs for any results files, from any folder.
+        given: Logs that the user passed for results files of any folder.
 
     Returns:
         The runs, and the given logs that fit no results file.
@@ -69,7 +70,7 @@ def _move(log: Artefact, runs: Sequence[_Run], seeds: set[str | None]) -> bool:
 
 
 class _Run:
-    """A run, which takes logs and the files of other runs."""
+    """A run that can take over logs, and the files of other runs."""
 
     def __init__(self, group: Group) -> None:
         self.group = group
@@ -93,7 +94,7 @@ class _Run:
         self.group = replace(self.group, artefacts=tuple(each for each in self.group.artefacts if each is not log))
 
     def join(self, others: Sequence[_Run], log: Artefact) -> None:
-        """Take a log that belongs to this run, and all files of other runs that it belongs to as well."""
+        """Add a log to this run, and merge the other runs to which the log belongs into this one."""
         runs = (self, *others)
         self.group = Group(
             log.shown if others else self.group.name,
@@ -116,7 +117,7 @@ def _cases(results: Artefact) -> Sequence[Case]:
 
 
 def _fitting(log: Artefact, runs: Sequence[_Run], seeds: set[str | None]) -> list[_Run]:
-    """Return the runs that a log belongs to, in order; none if that is not certain."""
+    """Return the runs that a log belongs to, in the order of `runs`; none if they are not certain."""
     if seeds.isdisjoint(_SEED.findall(reading.start_of(log.path, _HEAD))):
         return []
     try:

@@ -74,7 +74,7 @@ def _with_facts(log: Artefact, parts: list[Regression], templates: Sequence[Path
 
 
 class LoneLogs:
-    """Adds the tests of logs without a results file."""
+    """Finds the tests in logs without a results file, and adds them to the run."""
 
     def __init__(
         self,
@@ -94,7 +94,7 @@ class LoneLogs:
         self._names = names
         self._cases = _by_name(cases)
         self._failed_results = failed_results
-        """Maps the folders of the run's results files to whether cocotb tests in them failed."""
+        """Maps each folder with results files of the run to whether any cocotb test in them failed."""
         self.of_benches: list[str] = []
         """Logs that testbenches wrote beside their results files, and whose errors are left out."""
 
@@ -171,9 +171,10 @@ class LoneLogs:
     def _is_of_bench(
         self, log: Artefact, part: Regression, outcome: SimulationOutcome, failures: Sequence[Failure]
     ) -> bool:
-        """Return whether a log is what a testbench with failed tests wrote, and not the output of a tool.
+        """Return whether a testbench with failed tests wrote a log itself, so that the log is not a tool's output.
 
-        Its errors are those of the failed tests. If all tests passed, its errors are reported: nothing else shows them.
+        The errors in such a log are those of the failed tests. If all tests passed, the answer is False, because no
+        other file shows the errors.
         """
         shows_run = part.blocks or part.started or part.cocotb or part.seed or part.commands or outcome.simulator
         folder = next((each for each in log.path.parents if each in self._failed_results), None)
@@ -217,7 +218,10 @@ class LoneLogs:
 
 
 def is_same(name: str, seed: str | None, case: Case) -> bool:
-    """Return whether a test in a log and a test in a results file have the same module and seed, as far as known."""
+    """Return whether a test in a log may be the test of the same name in a results file.
+
+    It may be unless the two are known to have different modules or seeds.
+    """
     if case.seed is not None and seed is not None and case.seed != seed:
         return False
     module = name.rpartition(".")[0].rpartition(".")[2]
@@ -225,7 +229,7 @@ def is_same(name: str, seed: str | None, case: Case) -> bool:
 
 
 def _named(log: Artefact, read: ReadLog) -> NamedRun | None:
-    """Return the run that a log, or the files beside it, identify; None if there is none."""
+    """Return the run that a log or FuseSoC's files beside the log identify; None if neither identifies one."""
     if not read.is_single:
         return None
     named = read.named
@@ -238,10 +242,10 @@ def _named(log: Artefact, read: ReadLog) -> NamedRun | None:
 
 
 def ended_without_tests(part: Regression, parts: Iterable[Regression]) -> bool:
-    """Return whether a simulation ended before its first test, and no other simulation in the log ran its test modules.
+    """Return whether a simulation ended before its first test, and no other one in the log ran the same test modules.
 
-    If another simulation ran them, the modules may have been repaired in between. If make stopped, False is returned:
-    the part counts as a failed build.
+    If another simulation ran these modules, they may have been repaired in between. If make stopped, the answer is
+    False, because the part then counts as a failed build.
     """
     if part.blocks or part.finished or part.seed is None or _is_stopped(part):
         return False
@@ -255,13 +259,13 @@ def _is_stopped(part: Regression) -> bool:
 
 
 def _in_several_modules(parts: Iterable[Regression]) -> frozenset[str]:
-    """Return the tests' own names that occur in several modules."""
+    """Return the names of tests (without their modules) that occur in several modules."""
     counts = Counter(map(without_module, {block.name for part in parts for block in part.blocks}))
     return frozenset(name for name, count in counts.items() if count > 1)
 
 
 def _by_name(cases: Iterable[Case]) -> Mapping[str, Sequence[Case]]:
-    """Map the tests' own names to their cases in results files."""
+    """Map the names of tests, without their modules, to their cases in results files."""
     found: defaultdict[str, list[Case]] = defaultdict(list)
     for case in cases:
         found[without_module(case.name)].append(case)
@@ -269,5 +273,5 @@ def _by_name(cases: Iterable[Case]) -> Mapping[str, Sequence[Case]]:
 
 
 def _cut_short(failure: Failure) -> Failure:
-    """Return a failure with the reason that its log was cut off."""
+    """Return a failure whose message says that its log was cut off."""
     return replace(failure, message=CUT_LOG, excerpts=(Excerpt(source="run", lines=((1, CUT_LOG),)), *failure.excerpts))

@@ -56,8 +56,8 @@ def read_leftovers(
             later run did not replace it.
         builds: The last builds, in case a log shows only the run; None if no earlier builds are known.
         templates: Templates for the test and the seed in a log's path.
-        read_logs: Yields, for each given log, the result of `read_log` or the error that it raises; if None, the logs
-            are read here.
+        read_logs: Yields, for each log passed to it, the result of `read_log` or the error raised by `read_log`; if
+            None, the logs are read here.
     """
     run = Leftovers()
     archived = set(known)
@@ -102,7 +102,9 @@ def read_leftovers(
         _add_shared(log, beside, run_logs.parts(log), lone, failed_builds)
     if lone.of_benches:
         shown = few(lone.of_benches, _MOST_SHOWN)
-        run.notes.append(f"{shown}: the errors are counted with the failed tests beside, not as another test")
+        run.notes.append(
+            f"{shown}: the errors belong to failed tests of the same testbench, so they are not another test"
+        )
     run.drop_rollups()
     run.drop_unversioned()
     sources = {source.path: source for source in (*results, *_used(run_logs), *later.values())}
@@ -115,7 +117,7 @@ def read_leftovers(
 
 
 def _later(logs: RunLogs, run: Leftovers) -> dict[Path, Artefact]:
-    """Return the logs of later runs that ran no test, by path; add a note for each results file that is older."""
+    """Return the logs of later runs that ran no test, by path; add a note for each results file of an earlier run."""
     pairs = logs.later()
     run.notes += (
         f"{artefact.shown}: from an earlier run; the run that wrote {log.shown} ran no tests" for artefact, log in pairs
@@ -132,7 +134,7 @@ def _add_shared(
 ) -> None:
     """Add what a log shows in addition to the results files that were read with it."""
     results = beside[0] if len(beside) == 1 else None
-    # Simulations that repeat tests of another one may belong to an earlier run.
+    # A simulation that repeats the tests of another simulation may belong to an earlier run.
     if not any(part.repeats(regressions) for part in regressions if not lone.is_covered(part)):
         shown = [part for part in regressions if part.blocks or ended_without_tests(part, regressions)]
         lone.add(log, ReadLog(shown), with_builds=False, results=results)

@@ -47,10 +47,10 @@ _ENTRY = Limits(chars=16 * 1024, head=40, tail=60)
 
 
 class ResultsFiles(Struct, frozen=True):
-    """Adds the tests in the results files of a run.
+    """Reads the results files of a run, and adds their tests to the run.
 
-    `archived` and `seen` are the sets `known` and `seen` of `read_leftovers`. Files that turn out to be archived along
-    with others are added to `archived`.
+    `archived` and `seen` are the sets `known` and `seen` of `read_leftovers`. If a results file is archived, its logs
+    are added to `archived`, too.
     """
 
     artefacts: Sequence[Artefact]
@@ -79,7 +79,7 @@ class ResultsFiles(Struct, frozen=True):
             if self.logs.given or self.logs.found:
                 yield artefact, None
             elif len(empty) == len(self.artefacts):
-                self.run.problems.append(f"{artefact.shown}: the file is empty; pass its log with --log")
+                self.run.problems.append(f"{artefact.shown}: the file is empty; pass the log with --log")
             else:
                 self.run.notes.append(f"{artefact.shown}: the file is empty: its simulation wrote no results")
 
@@ -106,7 +106,7 @@ class ResultsFiles(Struct, frozen=True):
             self._add_cases(file, artefact)
             return
         if file is not None and not logs and (missing := _only_in_the_log(cases)):
-            run.notes.append(f"{artefact.shown}: {missing}; pass its log with --log")
+            run.notes.append(f"{artefact.shown}: {missing}; pass the log with --log")
         root, make = self.parts.root, self.parts.make
         makefile = make.makefile(artefact, logs, cases=cases)
         call = make.call(logs, makefile, frozenset(case.classname for case in cases))
@@ -171,7 +171,7 @@ class ResultsFiles(Struct, frozen=True):
             self.run.notes.append(f"{log.shown}: {reading.reason(error)}")
             return failure
         self.logs.forget(log)
-        # If a log has several starts of a simulator, the runner does not say which of them failed.
+        # If a log has several starts of a simulator, the runner's results do not show which of them failed.
         seen = self.parts.outcome(failure.nodeid, parts[0], log).failures if len(parts) == 1 else ()
         if len(seen) != 1 or not self.parts.has_class(seen[0]):
             return failure
@@ -207,16 +207,19 @@ class ResultsFiles(Struct, frozen=True):
 
 
 def _only_in_the_log(cases: Sequence[Case]) -> str | None:
-    """Return why the reason for a failure is only in the log; None if the results file contains it."""
+    """Return why only the log shows the reason for a failure; None if the results file contains the reason."""
     if any(_OLD_MESSAGE.match(case.message) for case in cases):
         return "cocotb 1.x writes no errors into results files"
     if any(case.type == _SIMULATION_ENDED for case in cases):
-        return "it does not say what ended the simulation"
+        return "the file does not show what ended the simulation"
     return None
 
 
 def _time(file: ResultsFile | None, artefact: Artefact) -> float:
-    """Return the time of a simulation; a time without a zone is read as UTC, not as local time."""
+    """Return the time of a simulation in seconds since the epoch, from its results file or the file's modification.
+
+    A time without a zone in the results file is read as UTC, not as local time.
+    """
     try:
         moment = datetime.fromisoformat(file.timestamp) if file and file.timestamp else None
     except ValueError:

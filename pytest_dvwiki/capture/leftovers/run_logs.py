@@ -60,7 +60,7 @@ class RunLogs:
         self._earlier: list[tuple[Artefact, Artefact]] = []
         """Pairs of a results file and the log of a later run that ended before its first test."""
         self._logs_in: dict[Path, int] = {}
-        """Maps a folder to its number of logs, as soon as they have been counted."""
+        """Maps a folder to its number of logs, after they have been counted."""
         self._parts_of: dict[Path, list[Regression]] = {}
         """Maps a log to its regressions, which are cached until the log has been matched with a results file."""
         self._shown: dict[Path, tuple[set[str | None], set[str]]] = {}
@@ -97,7 +97,7 @@ class RunLogs:
         self.claimed.update({log.path: log for log in logs})
 
     def own(self, artefact: Artefact, file: ResultsFile | None) -> list[Artefact]:
-        """Return the logs listed in a results file, else the logs with the results file's base name."""
+        """Return the logs listed in a results file, else the logs beside it with the same name up to the first dot."""
         named = {name: None for case in (file.cases if file else ()) for name in case.attachments}
         attached = [log for name in named if (log := self.attached(artefact, name)) is not None]
         if attached or artefact.runner is not None:
@@ -109,7 +109,7 @@ class RunLogs:
         return alike
 
     def results_like(self, log: Artefact, *, in_its_folder: bool = False) -> Artefact | None:
-        """Return the results file that a log would have if the two are named alike.
+        """Return the results file that a log would have if it were named like the log.
 
         The result is None unless another simulation of the run has a log with the same extension, and a results file
         named like that log. With `in_its_folder`, only simulations with files in the log's folder count.
@@ -120,7 +120,10 @@ class RunLogs:
         return replace(log, shown=f"{log.shown.removesuffix(_end(log))}{end}") if end is not None else None
 
     def attached(self, artefact: Artefact, name: str) -> Artefact | None:
-        """Return a log listed in a results file; None if it is missing, or outside the root and the file's folder."""
+        """Return a log that a results file lists as `name`.
+
+        The result is None if the log is missing, or is outside both the root and the results file's folder.
+        """
         path = Path(os.path.abspath(artefact.path.parent / name))  # noqa: PTH100  # links keep their names
         wanted = PurePosixPath(name).name
         beside = (log for log in self._beside(artefact) if PurePosixPath(log.shown).name == wanted)
@@ -160,7 +163,7 @@ class RunLogs:
         return [log for log in newest if file is None or self._may_belong(log, file)]
 
     def _without_later(self, artefact: Artefact, file: ResultsFile, logs: Sequence[Artefact]) -> list[Artefact]:
-        """Return the logs that may be from the run of a results file, and record all other logs as later."""
+        """Return the logs that may be from the run of a results file, and record all others as logs of a later run."""
         later = [log for log in logs if self._ended_before_its_tests(log, file)]
         self._earlier += ((artefact, log) for log in later)
         own = [log for log in logs if log not in later]
@@ -221,7 +224,7 @@ def _stem(artefact: Artefact) -> str:
 
 
 def _end(artefact: Artefact) -> str:
-    """Return the part of a file's name from its first dot."""
+    """Return the part of a file's name from the first dot on; empty if there is no dot."""
     return PurePosixPath(artefact.shown).name.removeprefix(_stem(artefact))
 
 

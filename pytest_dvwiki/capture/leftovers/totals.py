@@ -41,7 +41,13 @@ class Leftovers(Struct):
     """Names given to simulations and tests."""
 
     def add(self, outcome: SimulationOutcome, failures: Sequence[Failure], artefact: Artefact) -> None:
-        """Add a simulation and some of its failures; `artefact` is its results file or log."""
+        """Add the results of a simulation, and those of its failures that count.
+
+        Args:
+            outcome: The outcome of the simulation.
+            failures: The failures to add.
+            artefact: The simulation's results file or, if it has none, its log.
+        """
         self.failures += failures
         self.results += outcome.results
         named = {result.nodeid for result in outcome.results}
@@ -82,7 +88,7 @@ class Leftovers(Struct):
 
 
 def result_of_log(name: str, outcome: SimulationOutcome, *, failed: bool, seed: str | None = None) -> Result:
-    """Return one result for a log without cocotb tests."""
+    """Return the result of the only test that a log without cocotb tests stands for."""
     return Result(
         nodeid=name,
         seed=seed,

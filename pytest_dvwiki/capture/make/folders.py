@@ -39,8 +39,8 @@ _START = 1 << 18
 def builds_in(lines: Iterable[str | None]) -> Iterator[str]:
     """Yield the sections of a log that end where make stopped.
 
-    If make stops only because a make that it called has stopped, no section ends: that build has ended already. None
-    among the lines ends a section without a failure.
+    If make stops only because a make that it called has stopped, no section ends, because that build has ended already.
+    A line that is None ends a section, too, but this section is not yielded: it shows no failure.
     """
     stretch: list[str] = []
     stopped_at = 0
@@ -63,7 +63,7 @@ def sources_in(command: str) -> frozenset[str]:
 
 
 def lacking_sources(text: str, folder: Path) -> tuple[str, ...]:
-    """Return the HDL files that make asked for and found no rule for, as absolute paths.
+    """Return the missing HDL files that make needed and had no rule for, as absolute paths.
 
     The paths in the log are relative to the Makefile's folder.
     """
@@ -74,7 +74,9 @@ def lacking_sources(text: str, folder: Path) -> tuple[str, ...]:
 def failed_sources(text: str, commands: Sequence[str]) -> frozenset[str]:
     """Return the names of the HDL files of a build that failed; empty if they are unknown.
 
-    The log of the build ends where make stopped.
+    Args:
+        text: The log of the build, up to the line where make stopped.
+        commands: The commands in this log.
     """
     lacking = sources_in(" ".join(_LACKS.findall(text)))
     return lacking or (sources_in(commands[-1]) if commands else frozenset())
@@ -87,7 +89,7 @@ def folders_of(log: Path) -> set[str]:
 
 
 def changes_folder(log: Path) -> bool:
-    """Return whether a log shows, or is too long to rule out, that some of its commands ran in another folder."""
+    """Return whether some commands in a log ran in another folder; True also if the log is too long to be searched."""
     text = reading.start_of(log, _READ_LIMIT)
     return len(text) >= _READ_LIMIT or _CHANGES.search(text) is not None
 
@@ -120,7 +122,11 @@ def stopped_in(log: Path) -> Iterator[tuple[str, str]]:
 
 
 def _builds_in(folder: str, following: Sequence[str]) -> bool:
-    """Return whether make built a target for its caller in a folder, judged by the line that follows make's output."""
+    """Return whether make built only a target of its caller in a folder, such as Verilator's build folder.
+
+    The caller's message about the failed target, which follows make's output, shows this. A folder with a Makefile of
+    its own does not count.
+    """
     target = next((found[1] for line in following if (found := _TARGET.match(line))), "")
     parent = PurePosixPath(target).parent
     is_inside = parent.name != "" and PurePosixPath(folder).parts[-len(parent.parts) :] == parent.parts

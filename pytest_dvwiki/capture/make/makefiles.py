@@ -252,7 +252,7 @@ def _started_in(folder: Path, text: str, log: str, top: Path) -> Path | None:
     paths = [found[1] for word in below if (found := _BELOW_PWD.fullmatch(word))]
     folders = [each for each in (folder, *folder.parents) if each.is_relative_to(top)]
     counts = {each: sum((each / path).exists() for path in paths) for each in folders}
-    most = max(counts.values(), default=0)  # a missing file may be the very fault
+    most = max(counts.values(), default=0)  # not all of them: the simulation may have failed because one is missing
     fitting = [each for each, number in counts.items() if number == most > 0]
     if paths and len(fitting) <= 1:
         return fitting[0] if fitting else None
@@ -261,7 +261,7 @@ def _started_in(folder: Path, text: str, log: str, top: Path) -> Path | None:
 
 
 def _entered(line: str, folder: Path) -> str | None:
-    """Return the folder's name from a line in which make enters the given folder; None for any other line."""
+    """Return the name of a folder as written in the line in which make enters it; None for any other line."""
     found = _ENTERED_ANY.match(line)
     return found[1] if found and _is_same_folder(found[1], folder) else None
 
@@ -412,7 +412,7 @@ def values_in_log(log: str) -> dict[str, str]:
 
 @functools.cache
 def _expressions() -> tuple[re.Pattern[str], re.Pattern[str], re.Pattern[str]]:
-    """Return expressions that match the simulator's call in a log, its banner, and the top in the call."""
+    """Return expressions for the call of a simulator in a log, for a simulator's banner, and for the top in a call."""
     called = [name for tool in simulators.tools() for name in tool.called_by_make]
     # Programs whose banner has another name are left out: only Icarus, which is the default.
     banners = [name for tool in simulators.tools() for name in tool.called_by_make if name in tool.banners]
@@ -431,7 +431,7 @@ def _top_options(program: str) -> list[str]:
 
 
 def _follows(value: str, known: Collection[str]) -> bool:
-    """Return whether a value in the Makefile has variables, and all of them are known."""
+    """Return whether a value in the Makefile refers to at least one variable, and to none outside `known`."""
     names = set(REFERENCE.findall(value))
     return bool(names) and names <= set(known)
 
@@ -467,7 +467,7 @@ def assignments(text: str, targets: Collection[str] = ()) -> list[tuple[str, str
 def statements(text: str, targets: Collection[str] = ()) -> list[tuple[str, str, str]]:
     """Return the assignments of a Makefile, as `assignments` does, with its conditions in between.
 
-    A condition is its line, an empty operator and an empty value.
+    An entry for a condition consists of the condition's line, an empty operator and an empty value.
     """
     found: list[tuple[str, str, str]] = []
     in_rule, depth = False, 0

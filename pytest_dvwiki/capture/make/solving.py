@@ -35,7 +35,7 @@ class Solution(Struct, frozen=True):
     evaluation: Evaluation
     """The Makefile with these values."""
     unknown: str
-    """Why make may run something else with these values; empty if it runs the same."""
+    """Why make may run something else with these values than in that run; empty if make runs the same."""
 
     def made(self, name: str) -> str | None:
         """Return the value that the Makefile gives a variable; None if it is unknown."""
@@ -135,7 +135,7 @@ def _choices(
     likely: Mapping[str, str],
     environment: Mapping[str, str],
 ) -> dict[str, list[str | None]]:
-    """Return the values that variables from outside may have had, the likeliest first; None for no value."""
+    """Return the values that variables from outside may have had, the likeliest first; None means not set."""
     found: dict[str, dict[str, None]] = {}
     known = {**logged, **{old: logged[new] for old, new in OLD_NAMES.items() if new in logged}}
     known |= {new: logged[old] for old, new in OLD_NAMES.items() if old in logged}

@@ -100,7 +100,8 @@ class Makefiles:
     def _in(self, folder: Path, evidence: MakeRun) -> Path | None:
         """Return the Makefile that make used in a folder: the one named in the log, or else the one that make finds.
 
-        If the log names several, the only one that sets the run's module or top is returned.
+        If the log names several Makefiles, those that do not set the run's module or top are ignored. If several are left,
+        the log does not decide.
         """
         calls = _NAMED.findall(evidence.log)
         here = {folder / name for name, entered in calls if not entered or Path(entered) == folder}
@@ -139,7 +140,10 @@ class Makefiles:
         return any(len(line) >= _LEAST_RECIPE and line in evidence.lines for line in recipes)
 
     def _elsewhere(self, evidence: MakeRun) -> Path | None:
-        """Return the Makefile that sets the known module and top; several are narrowed down by folders in the log."""
+        """Return the only Makefile of the project that sets the known module and top; None if there is no such one.
+
+        If several Makefiles set them, only those whose folder is in the log count.
+        """
         wanted = bool(evidence.modules) + bool(evidence.tops)
         if not wanted:
             return None

@@ -74,7 +74,7 @@ class Children(Struct):
         return next((setup for one, setup in reversed(self.setups) if one is child), None)
 
     def add(self, child: Child) -> None:
-        """Record a child."""
+        """Record a child process, and call `on_start`."""
         if len(self.children) >= _LIMIT:
             del self.children[1]
         self.children.append(child)
@@ -96,7 +96,7 @@ class _Hook:
     def __init__(self) -> None:
         self.listener: Children | None = None
         self.installed = False
-        """Whether the hook is installed, which happens with the first child."""
+        """Whether the hook is installed; it is installed when the first child starts during a test."""
         self._busy = threading.local()
 
     def __call__(self, event: str, arguments: tuple[object, ...]) -> None:
@@ -181,7 +181,7 @@ class _FirstChild:
         os.system = shell
 
     def _install_hook(self, streams: tuple[object, ...]) -> None:
-        """Add the hook, which also sees this child, and remove the wrappers."""
+        """Add the hook in time for the child that is about to start, and remove the wrappers."""
         listener = _hook.listener
         if listener is None or _hook.installed:
             return

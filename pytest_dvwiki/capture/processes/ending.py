@@ -121,7 +121,7 @@ def status_in(lines: Iterable[str]) -> int | None:
 
 
 def was_killed(lines: Iterable[str]) -> bool:
-    """Return whether make reports that a signal ended it, without saying which one."""
+    """Return whether make printed the message of `_MAKE_SIGNALLED`, which does not name the signal."""
     return any(map(_MAKE_SIGNALLED.match, lines))
 
 

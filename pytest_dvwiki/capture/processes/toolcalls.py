@@ -48,7 +48,7 @@ _CARRIERS = re.compile(r"(?:perl|python[\d.]*|gdb|valgrind|rr|strace|perf|taskse
 
 
 class ToolCall(Struct, frozen=True, kw_only=True):
-    """What a command line says about the design that it builds or runs."""
+    """What a command line shows about the design that it builds or runs."""
 
     simulator: str | None
     """Name of the tool; None for a simulation that was compiled to an executable."""
@@ -63,7 +63,7 @@ class ToolCall(Struct, frozen=True, kw_only=True):
     libraries: tuple[str, ...] = ()
     """Absolute paths of the folders that are searched for the files of modules (`-y`)."""
     searched: tuple[str, ...] = ()
-    """Absolute paths of the folders with VHDL libraries that other calls made."""
+    """Absolute paths of the folders in which the tool looks for VHDL libraries that other calls made."""
     unlisted: bool = False
     """Whether the command reads sources that are unknown, such as those of a file list that no longer exists."""
     artefact: str | None = None
@@ -301,7 +301,10 @@ class _CallReader:
                 self._positional.append(one)
 
     def _paths(self, word: str, base: str) -> list[str]:
-        """Return the absolute paths of a word; if there are none, note that the sources are unknown."""
+        """Return the absolute paths of the files that a word names, perhaps with wildcards.
+
+        If no file matches, note in `_unlisted` that the sources are unknown.
+        """
         path = absolute(base, _expanded(word))
         if not is_pattern(path):
             return [path]
@@ -377,7 +380,7 @@ def _joined(program: Program, word: str) -> tuple[Kind | None, str]:
 
 
 def _is_generated(path: str) -> bool:
-    """Return whether a runner writes the file for the compiler."""
+    """Return whether a file has the name of one that a runner writes for the compiler."""
     return os.path.basename(path) in _GENERATED  # noqa: PTH119  # joined as text
 
 

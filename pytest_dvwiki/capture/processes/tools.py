@@ -18,11 +18,11 @@ _DRIVERS = frozenset({"cmake", "gmake", "make"})
 _RESULTS = "COCOTB_RESULTS_FILE"
 _MAKES = frozenset({"make", "gmake"})
 _MAKE_OPTIONS = {"-C": True, "--directory": True, "-f": False, "--file": False, "--makefile": False}
-"""Options of make with a path, and whether make changes to that path."""
+"""Maps each option of make that takes a path to whether the path is the folder that make changes to."""
 
 
 def is_simulation(child: Child) -> bool:
-    """Return whether a child runs cocotb tests: only a simulation has their modules in its environment."""
+    """Return whether a child runs cocotb tests, judged by cocotb's variables in its environment."""
     return _RESULTS in child.environment or bool(modules(child.environment))
 
 
@@ -34,7 +34,7 @@ def is_tool(child: Child) -> bool:
 
 
 def simulator_name(program: str) -> str | None:
-    """Return the short name of the simulator that a program is part of; None if there is none."""
+    """Return the short name of the simulator that a program is part of; None if the program is not part of one."""
     return simulators.owners().get(program.removesuffix(".exe"))
 
 
@@ -62,7 +62,7 @@ def makefile_of(child: Child) -> Path | None:
 
 
 def _place_of_make(child: Child) -> tuple[Path, str | None]:
-    """Return the working folder of a call of make, and the Makefile on its command line; None if it gives none."""
+    """Return the working folder of a call of make, and the Makefile named on its command line (None if none is)."""
     folder, file = child.folder, None
     words = iter(child.arguments[1:])
     for word in words:

@@ -24,10 +24,10 @@ def is_pattern(word: str) -> bool:
 
 
 def expanded(path: str) -> list[str]:
-    """Return the paths into which a shell expands an absolute path, sorted.
+    """Return the existing paths into which a shell expands an absolute path.
 
-    The list is empty if no file matches, if there are too many files to compare, or if the path needs the shell's
-    variables.
+    The paths are sorted, but those of the first alternative in braces come first. The list is empty if any alternative
+    matches no file, if there are too many alternatives or files, or if the path needs the shell's variables.
     """
     if os.path.lexists(path):
         return [path]
@@ -56,7 +56,10 @@ def _alternatives(word: str) -> list[str]:
 
 
 def _fitting(path: str, left: int) -> tuple[list[str], int]:
-    """Return the existing paths that match, and the remaining number of entries to compare; no paths if none remain."""
+    """Return the existing paths that match a path with wildcards, and how many more entries may be compared.
+
+    No paths are returned if more than `left` entries would have to be compared.
+    """
     found = [os.sep]
     for part in path.strip("/").split("/"):
         if not _WILDCARD.search(part):

@@ -324,7 +324,7 @@ def test_a_results_file_that_was_never_written_is_told_by_its_log(tmp_path: Path
 
 def test_a_results_file_that_was_never_written_needs_a_log(tmp_path: Path) -> None:
     write(tmp_path, {"results.xml": ""})
-    assert read(tmp_path, "results.xml").problems == ["results.xml: the file is empty; pass its log with --log"]
+    assert read(tmp_path, "results.xml").problems == ["results.xml: the file is empty; pass the log with --log"]
     write(tmp_path, {"other_results.xml": results()})
     run = read(tmp_path, ".")
     assert (run.problems, len(run.notes), len(run.failures)) == ([], 1, 1)
@@ -586,7 +586,7 @@ def test_what_only_the_log_can_tell_is_asked_for(tmp_path: Path) -> None:
     ended = results().replace('message="expected 4 got 3" type="AssertionError"', 'message="ended" type="SimFailure"')
     write(tmp_path, {"results.xml": ended})
     (note,) = read(tmp_path, "results.xml").notes
-    assert note == "results.xml: it does not say what ended the simulation; pass its log with --log"
+    assert note == "results.xml: the file does not show what ended the simulation; pass the log with --log"
 
 
 def test_each_simulation_in_a_log_counts(tmp_path: Path) -> None:
