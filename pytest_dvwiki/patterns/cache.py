@@ -31,7 +31,7 @@ def prefer(wiki: Path) -> None:
 
 
 def folder() -> Path | None:
-    """Return the cache folder: `DVWIKI_CACHE_DIR`, the wiki's or the user's; None if there is none."""
+    """Return the cache folder: `DVWIKI_CACHE_DIR`, else the wiki's, else the user's; None if no folder can be found."""
     if given := os.environ.get("DVWIKI_CACHE_DIR"):
         return Path(given)
     return _wikis[0] / ".cache" if _wikis else _of_user()

@@ -20,10 +20,10 @@ _SHOWN = 100
 
 
 class Problem(Struct, frozen=True):
-    """A problem found by the check."""
+    """A problem with an example or a counterexample of a pattern."""
 
     source: str
-    """The file or sample to correct."""
+    """The file to correct, as in `RegistryEntry.source`."""
     pattern: str
     field: str
     text: str
@@ -45,7 +45,7 @@ class Checker:
             yield from self.problems_of(pattern)
 
     def problems_of(self, pattern: Pattern) -> Iterator[Problem]:
-        """Yield the problems with the examples of one pattern, including those caused by another pattern."""
+        """Yield the problems with the examples and counterexamples of one pattern; another pattern may cause them."""
         if not pattern.examples:
             yield self._problem(pattern, "examples", "is empty; give a log line that the pattern must match")
         for example in pattern.examples:

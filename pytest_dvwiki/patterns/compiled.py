@@ -27,19 +27,19 @@ FORMAT = 7
 
 
 class Compiled(msgspec.Struct, frozen=True):
-    """The checked content of all built-in files."""
+    """The content of all built-in files, parsed and checked."""
 
     entries: tuple[RegistryEntry, ...]
     """The entries of all files, in order of precedence."""
     subtypes: tuple[Subtype, ...]
     triggers: Triggers
-    """The triggers of these entries."""
+    """The triggers of `entries`."""
     problems: tuple[str, ...] = ()
     """Problems with the files; any problem means that the installation is damaged."""
 
 
 def load(sources: Callable[[], Mapping[str, str]], make: Callable[[Mapping[str, str]], Compiled]) -> Compiled:
-    """Return the registry from the package, from the cache, or compiled now.
+    """Return the built-in registry: from the package's JSON file, else from the cache, else compiled now.
 
     Args:
         sources: Returns the content of each YAML file by name.
@@ -63,12 +63,12 @@ def load(sources: Callable[[], Mapping[str, str]], make: Callable[[Mapping[str, 
 
 
 def encode(compiled: Compiled) -> bytes:
-    """Return the content of the JSON file."""
+    """Return the built-in registry as the content of the JSON file."""
     return msgspec.json.encode(compiled)
 
 
 def decode(data: bytes) -> Compiled:
-    """Parse the content of the JSON file.
+    """Return the built-in registry from the content of the JSON file.
 
     Raises:
         ValueError: The data have another format.

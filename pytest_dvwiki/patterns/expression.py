@@ -38,7 +38,7 @@ class _Part(msgspec.Struct, frozen=True):
     """Sets of literals; every match contains at least one literal of each set."""
 
     def all_needs(self) -> tuple[tuple[str, ...], ...]:
-        """Return the sets of literals, including the set of strings that the part can match."""
+        """Return `needs`, and `texts` as a further set unless the part can match the empty string."""
         return (*self.needs, self.texts) if self.texts and all(self.texts) else self.needs
 
 
@@ -55,10 +55,10 @@ def check(source: str, *, needs_literal: bool = True, user_written: bool = True)
         user_written: Whether a user wrote the expression, so that RE2 has to accept it; built-in ones are for `re`.
 
     Returns:
-        The literals that a text must contain before the expression is tried.
+        The sets of literals: the expression is tried only on texts with a literal of each set.
 
     Raises:
-        ExpressionError: The syntax is not allowed; the message gives problem and position.
+        ExpressionError: The syntax is not allowed; the message gives the problem and its position.
     """
     if user_written:
         search.compiled_by_re2(source)
@@ -147,7 +147,7 @@ class _Parser:
         if self._take("*"):
             return 0, None
         if self._take("+"):
-            # A literal that can repeat does not count as a literal: the part after it is not adjacent.
+            # A literal that can repeat is not joined to the literal after it, because further copies may be in between.
             return 1, None
         if self._take("?"):
             return 0, 1
@@ -215,7 +215,7 @@ class _Parser:
         if "[:" in body:
             raise ExpressionError(f"[: in a class at {self.at - 1} is not allowed; write its characters, as in [a-z]")
         self.at = found.end()
-        # [Ee] is one letter to a scan in lower case, [EF] are two.
+        # To a scan in lower case, [Ee] is one letter, and [EF] is two.
         letters = tuple(dict.fromkeys(body.lower()))
         if len(letters) <= WIDEST_CLASS and all(map(_is_plain, body)) and not {"^", "\\", "-"} & set(letters):
             return _Part(1, texts=letters)
@@ -237,7 +237,7 @@ def _literal(char: str) -> _Part:
 
 
 def _is_plain(char: str) -> bool:
-    """Return whether a scan can search for a character, given that it reads bytes and knows only ASCII case.
+    """Return whether a scan can search for a character. A scan reads bytes, and ignores the case of ASCII letters only.
 
     A Latin-1 character may be encoded as Latin-1 or UTF-8, any other character only as UTF-8.
     """

@@ -13,9 +13,9 @@ FAMILIAR = 8
 ENOUGH = 32
 """Maximum number of lines of one kind yielded by a search; callers may keep fewer."""
 MOST = 4096
-"""Maximum number of kinds remembered; one more kind, and all are forgotten."""
+"""Maximum number of kinds with counts; if one more is met, all counts are cleared."""
 _NUMBER = re.compile(r"([0-9a-f](?:(?<=[1-9])[0-9a-f]*+|(?<=0)x0*+[1-9a-f][0-9a-f]*+|[0a-f]*+[1-9][0-9a-f]*+))")
-"""A number that is not zero. A single set of first characters for all alternatives doubles the speed."""
+"""A number that is not zero. All alternatives begin with the same set of characters, which doubles the speed."""
 
 
 def kind(line: str) -> str:

@@ -1,4 +1,4 @@
-"""Find the expressions worth trying on a message, which are those with all their literals in the message.
+"""Find the expressions worth trying on a message: the message has to contain a literal of each of an expression's sets.
 
 RE2 searches for the literals of all expressions in one pass, in microseconds per message. Building its automaton takes
 tens of milliseconds, so the first messages of a process are searched for each literal separately.
@@ -21,7 +21,7 @@ _MOST_KNOWN = 4096
 """Maximum number of cached results."""
 
 Fitting = dict[int, list[int]]
-"""Maps the index of each entry to the indices of its expressions with all literals present, both ascending."""
+"""Maps the index of an entry to the indices of those of its expressions that are worth trying; both are ascending."""
 
 
 class Literals:
@@ -101,17 +101,17 @@ class _Set:
             self._matcher.Add(literal)
         self._matcher.Compile()
         self._owners: dict[str, list[tuple[int, int, Needs]]] = {}
-        """Maps literals to expressions with the literal in their rarest set: entry, index in the entry, all sets."""
+        """Maps each literal to the expressions whose rarest set contains it, as entry, index in the entry, all sets."""
         for number, at, sets in expressions:
             for literal in sets[0] if sets else ():
                 self._owners.setdefault(literal, []).append((number, at, sets))
         self._always = [(number, at) for number, at, sets in expressions if not sets]
         """Expressions of benign patterns without literals."""
         self._known: dict[tuple[int, ...], Fitting] = {}
-        """Caches which expressions may match if certain literals are found; messages of one cause have the same."""
+        """Maps literals found in a message to the expressions that may match; messages of one cause have the same."""
 
     def fitting(self, lowered: str) -> Fitting | None:
-        """Return the expressions that may match; None if the automaton fails."""
+        """Return the expressions that may match a message in lower case; None if the automaton fails."""
         try:
             found = tuple(self._matcher.Match(lowered) or ())
         except UnicodeEncodeError:

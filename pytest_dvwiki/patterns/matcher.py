@@ -34,7 +34,7 @@ BEFORE = 4
 MOST_TOGETHER = 64
 """Maximum number of candidates decided together; their results show which kinds of lines to skip."""
 _TELLING = 400
-"""Number of characters that suffice to see a line's indentation."""
+"""Number of characters at the start of a line that suffice to see its indentation."""
 DEEPEST_BLOCK = 200
 """Maximum number of traceback lines under one log line."""
 _MOST_DECIDED = 4096
@@ -98,7 +98,7 @@ class Rule:
         return without_names == text or self._expression(number).search(without_names) is not None
 
     def has_companion(self, text: str) -> bool:
-        """Return whether a line matches `together_with`; True if the pattern has no such field."""
+        """Return whether any line of a text matches `together_with`; True if the pattern has no such field."""
         if self._together is None:
             self._together = tuple(map(self._compiled, self.pattern.together_with))
         # RE2 reads a limited part of a text, so it gets single lines. `re` gets the whole text: no match spans lines.
@@ -143,9 +143,10 @@ class Matcher:
         self._dull = KindCounts(FAMILIAR)
 
     def find(self, text: str) -> Iterator[tuple[int, Tier]]:
-        """Yield the offset of the first line of each message of interest, with the tier of its pattern.
+        """Yield the offset of the first line of each message that matches a pattern, with the tier of the pattern.
 
-        Offsets are ascending. Of lines that differ only in numbers, the first `ENOUGH` are yielded.
+        Benign messages are left out. Offsets are ascending. Of lines of the same kind (`kinds.kind`), about `ENOUGH`
+        are yielded.
         """
         block = _encoded(text)
         counted = position = 0
@@ -174,7 +175,7 @@ class Matcher:
         return found
 
     def match(self, message: str) -> Hit | None:
-        """Return the match with the highest precedence for one message; see `matches`."""
+        """Return the match with the highest precedence among `matches`; None if no pattern matches the message."""
         return next(self.matches(message), None)
 
     def is_benign(self, message: str) -> bool:
@@ -186,7 +187,7 @@ class Matcher:
         return False
 
     def matches(self, message: str) -> Iterator[Hit]:
-        """Iterate over the matches of all patterns for one message, in order of precedence.
+        """Return an iterator over the matches of all patterns for one message, in order of precedence.
 
         Benign patterns are included, and so are patterns whose `together_with` another line has to match.
         """
@@ -216,14 +217,14 @@ class Matcher:
         span: tuple[int, int] | None = None,
         watch: Callable[[int, str], None] | None = None,
     ) -> Iterator[tuple[int, Hit]]:
-        """Yield every message that matches a pattern, with the offset of its first line, ascending.
+        """Yield every message that matches a pattern, except benign ones, with the offset of its first line, ascending.
 
         Args:
             block: Complete lines.
             counts: Counts the yielded lines of each kind, and limits their number.
             has_companion: Returns whether the text has a line that matches the `together_with` of a pattern.
             span: The part of the block to search for candidates; messages may extend beyond it.
-            watch: Called with offset and lower-case text of each line that contains a literal.
+            watch: Called with the offset and the lower-case text of each line that contains a literal.
         """
         benign_heads: dict[str, bool] = {}
         decided = -1
@@ -243,13 +244,14 @@ class Matcher:
                             counts.note(group[offset])
                     yield of_message[0], hit
                 elif certain and len(of_message) == 1 and not message.head:
-                    # Further lines of this kind are skipped, which is right only if the line alone decided.
+                    # Count lines of this kind, to skip further ones. That is right only if no other line had a part in
+                    # the decision.
                     self._dull.note(group[of_message[0]])
 
     def _candidates(
         self, block: bytes, counts: KindCounts, span: tuple[int, int], watch: Callable[[int, str], None] | None
     ) -> Iterator[tuple[int, str]]:
-        """Yield offset and kind of each line with a literal, ascending, without skipped kinds."""
+        """Yield the offset and the kind of each line with a literal, ascending, without lines of skipped kinds."""
         first, after = span
         done = first
         for offset in self._engine.offsets(block):
@@ -267,7 +269,7 @@ class Matcher:
                 yield start, its_kind
 
     def _decide(self, message: Message, has_companion: Callable[[Rule], bool]) -> tuple[Hit | None, bool]:
-        """Return the match with the highest precedence, and whether it depends only on the message."""
+        """Return the match with the highest precedence (None if none), and whether other lines had no part in it."""
         certain = True
         for rule, groups in self._winners(message.text):
             if rule.pattern.tier == "benign":
@@ -322,7 +324,10 @@ def decoded(line: bytes) -> str:
 
 
 def _regions(block: bytes, candidates: Iterable[tuple[int, str]]) -> Iterator[tuple[int, dict[int, str]]]:
-    """Join candidates with overlapping context; yield the offset of the first line to read, and the candidates."""
+    """Group candidates with overlapping context; yield for each group the offset of the first line to read.
+
+    With the offset comes the group: it maps the offset of each candidate to the candidate's kind.
+    """
     group: dict[int, str] = {}
     start = end = 0
     for offset, its_kind in candidates:

@@ -91,7 +91,7 @@ def message_of(primary: str, excerpt: str) -> str:
     """
     whole = " ".join(primary.split())
     messages = (message.text for message in assemble([strip_line(line) for line in excerpt.split("\n")]))
-    # The first cause may begin with the exception's class and end with its place; the log has neither.
+    # The first cause may begin with the class of an exception and end with a source location; the log has neither.
     found = [text for text in messages if len(_joined(text)) >= len(whole) // 3 and _joined(text) in whole]
     return max(found, key=len, default=whole)
 
@@ -150,7 +150,7 @@ def _name(source: str, taken: set[str]) -> str:
 
 
 def _nearest(example: str, others: Iterable[str]) -> tuple[str, ...]:
-    """Return the messages that share most words with an example."""
+    """Return the few messages that share the most words with an example."""
     own = _words(example)
     scored = [(len(own & _words(other)), other) for other in dict.fromkeys(others)]
     ranked = sorted((pair for pair in scored if pair[0]), key=lambda pair: (-pair[0], pair[1]))

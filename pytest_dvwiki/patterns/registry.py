@@ -58,7 +58,7 @@ class Registry:
     ) -> None:
         self.entries = _in_order(entries)
         self.replaced = dict(replaced or {})
-        """Maps the id of each replaced pattern to its file."""
+        """Maps the id of each replaced pattern to its source."""
         self._triggers = chosen
         self._by_id = {entry.pattern.id: entry for entry in self.entries}
         self.hash = hashlib.sha256(msgspec.json.encode(self.patterns)).hexdigest()[:16]
@@ -66,7 +66,7 @@ class Registry:
 
     @property
     def triggers(self) -> Triggers:
-        """Return the literals to scan for."""
+        """Return the triggers of the patterns, which are the literals that logs are scanned for."""
         if self._triggers is None:
             self._triggers = triggers.cached(self.entries, self.hash)
         return self._triggers
@@ -78,13 +78,16 @@ class Registry:
 
     @functools.cached_property
     def subtypes(self) -> Mapping[str, Subtype]:
-        """Return the built-in subtypes and the project's. The first pattern of a new subtype describes it."""
+        """Map the names of the built-in subtypes and of the project's own to their descriptions.
+
+        The description of one of the project's own is that of the first pattern with this subtype.
+        """
         known = {UNKNOWN, *load_subtypes()}
         bringing = (pattern for pattern in reversed(self.patterns) if pattern.failure_subtype not in known)
         return {**load_subtypes(), **{pattern.failure_subtype: own_subtype(pattern) for pattern in bringing}}
 
     def get(self, pattern_id: str | None) -> Pattern | None:
-        """Return the pattern with an id; None if there is none."""
+        """Return the pattern with an id; None if no pattern has this id."""
         entry = self._by_id.get(pattern_id) if pattern_id is not None else None
         return entry.pattern if entry is not None else None
 
@@ -95,9 +98,10 @@ class Registry:
 
         Args:
             pattern_id: The pattern that matched.
-            failure_subtype: Subtype of the failure. If it is not the pattern's own, the subtype's advice is returned.
-            message: The message, to fill in names in the advice.
-            quoted: Quotes a name, because it comes from a log.
+            failure_subtype: Subtype of the failure. If the pattern has another subtype, the advice of the failure's
+                subtype is returned.
+            message: The message, whose names are filled in.
+            quoted: Returns a name in quotes, as the output needs it: the name comes from a log.
         """
         entry = self._by_id.get(pattern_id) if pattern_id is not None else None
         if entry is None:
@@ -108,7 +112,7 @@ class Registry:
         return pattern.advice({name: quoted(value) for name, value in entry.groups_in(message).items()})
 
     def source(self, pattern_id: str) -> str:
-        """Return the file of the pattern with an id."""
+        """Return the file of the pattern with an id, as shown in messages."""
         return self._by_id[pattern_id].source
 
     def __len__(self) -> int:
@@ -139,7 +143,7 @@ def _is_there(name: str) -> bool:
 
 
 def precedence() -> tuple[str, ...]:
-    """Return a description of the order. If several patterns match a message, the first one is used."""
+    """Describe the groups of patterns in order of precedence: of several patterns that match, the first is used."""
     return (
         "benign patterns from all files, because their messages are not failures",
         "the project's own patterns: the files of .agent/patterns in alphabetical order, each from top to bottom",
@@ -160,7 +164,8 @@ def load_registry(
     Args:
         extra: Files, folders (with `*.yaml` sorted by name) and patterns, in order of precedence. No file or folder may
             have two patterns with one id.
-        problem: Called for each unreadable file and invalid pattern; if this function returns, they are left out.
+        problem: Called with the error for each unreadable file and invalid pattern. If it returns, the file or pattern
+            is left out.
 
     Raises:
         PatternError: A pattern is invalid, unless `problem` handles it.

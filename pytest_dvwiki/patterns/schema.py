@@ -61,9 +61,9 @@ class Pattern(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     failure_subtype: str = UNKNOWN
     tools: tuple[str, ...] = ()
     unless: tuple[str, ...] = ()
-    """Expressions; if one matches the message, the pattern does not apply."""
+    """Expressions; if any of them matches the message, the pattern does not apply."""
     together_with: tuple[str, ...] = ()
-    """Expressions; one must match a line of the same text, such as a line that says that warnings become errors."""
+    """Expressions; one must match a line of the same log, such as "warnings are treated as errors"."""
     noise: bool = False
     """Whether the message also occurs in passing tests, and so does not prove a failure."""
     cancelled_by: Canceller | None = None
@@ -142,7 +142,7 @@ class _Place(msgspec.Struct, frozen=True):
     name: str
     """Name of the file."""
     text: str
-    """Content of the file; empty if there is none."""
+    """Content of the file; empty for an entry that is not from a file."""
     position: int
     label: str
     """The pattern's id, or else its number in the file."""
@@ -210,7 +210,7 @@ def check_subtype(raw: object, *, name: str) -> Subtype:
 
 
 def _misfit(error: msgspec.ValidationError) -> tuple[str, str]:
-    """Return problem and field from a msgspec error."""
+    """Return the problem in a msgspec error, with a remedy, and the field with the problem (empty if unknown)."""
     from pytest_dvwiki import yamlio  # noqa: PLC0415 (as above)
 
     field, problem = yamlio.misfit(error)

@@ -18,7 +18,7 @@ import msgspec
 from pytest_dvwiki.expressions import Expression, FirstMatch, compile_re2
 
 WIDE = 16
-"""Minimum number of possible repetitions for a part whose match can end almost anywhere."""
+"""Number of possible repetitions from which the match of a part can end almost anywhere."""
 
 _PART = re.compile(
     r"(?P<atom>\\.|\[\^?\]?(?:\\.|[^\]\\])*\]|\(\?P<\w+>|\(\?:|.)"
@@ -105,10 +105,10 @@ class _Gap(msgspec.Struct, frozen=True):
 
 
 def _gap(source: str, at: int) -> _Gap | None:
-    """Return the first gap where an expression can be split.
+    """Return the first gap where an expression can be split; None if it cannot be split.
 
-    Return None for alternatives, and unless the first part that can repeat `WIDE` times is a `.` outside groups with
-    parts before and after it.
+    The gap is the first part that can repeat `WIDE` times. The expression cannot be split if this part is not a `.`
+    outside groups, if nothing precedes or follows the part, or if the expression has alternatives outside groups.
     """
     depth = 0
     gap: _Gap | None = None

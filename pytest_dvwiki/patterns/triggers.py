@@ -26,17 +26,17 @@ _COMMON = (
     "mismatch", "licens", "licenc", "signal ",
 )  # fmt: skip
 _SHORT = 5
-"""Minimum length of a literal that is rare enough to scan for."""
+"""Length from which a literal occurs in few irrelevant lines; each character less doubles the cost of the scan."""
 _EACH = 0.02
 
 
 class Triggers(msgspec.Struct, frozen=True):
-    """The literals to scan for, for all patterns of a registry."""
+    """The literals that logs are scanned for, chosen for all patterns of a registry."""
 
     rules: dict[str, list[int]]
     """Maps each trigger to the indices of the entries to try."""
     companions: list[str]
-    """Literals that must appear on other log lines for a pattern to match, in addition to the message it matches."""
+    """Literals of `together_with`: a line that matches one of these expressions contains one of these literals."""
 
 
 FORMAT = 3
@@ -110,7 +110,7 @@ def least(literals: Iterable[str]) -> list[str]:
 
 @functools.cache
 def _heads() -> tuple[str, ...]:
-    """Return words that are scanned for in any case, so that a literal with one of these words costs nothing more."""
+    """Return words that are always scanned for, so that a literal with one of these words costs nothing more."""
     return (*_COMMON, *(word for tool in simulators.tools() for word in tool.scan_words))
 
 
@@ -119,6 +119,6 @@ def _narrowed(literals: Sequence[str]) -> frozenset[str]:
 
 
 def _cost(literals: frozenset[str]) -> tuple[float, list[str]]:
-    """Return the cost of scanning for a set; short literals occur in many irrelevant lines."""
+    """Return a key to compare sets of literals by the cost of a scan; short ones occur in many irrelevant lines."""
     others = sorted(literals.difference(_heads()))
     return sum(_EACH + 2.0 ** (_SHORT - len(literal)) for literal in others), others

@@ -43,18 +43,18 @@ def binaries() -> tuple[str, ...]:
 
 @functools.cache
 def programs() -> Mapping[str, Program]:
-    """Map the names of programs to the syntax of their command lines, if known."""
+    """Map the name of each program with a known command line to the syntax of that command line."""
     return {name: program for tool in tools() for name, program in tool.programs.items() if program is not None}
 
 
 def name_in_banner(text: str) -> str | None:
-    """Return the short name of the tool whose product name is in a string; None if no tool's is."""
+    """Return the short name of the tool whose product name is in a string; None if it contains no product name."""
     lowered = text.lower()
     return next((tool.name for tool in tools() if any(banner in lowered for banner in tool.banners)), None)
 
 
 def either(expression_of: Callable[[Tool], str], *more: str) -> str:
-    """Join the expressions of all tools and `more` into one expression of alternatives."""
+    """Return one expression with the expressions of all tools and `more` as alternatives."""
     return f"(?:{'|'.join(filter(None, (*more, *map(expression_of, tools())))) or '(?!)'})"
 
 

@@ -37,7 +37,7 @@ TOOL = Tool(
         Multiline(head=_HEAD, below="details", text_until_time=True),
     ),
     repairs=(
-        # stars that Markdown removed as emphasis
+        # Markdown takes the stars for emphasis, and removes them.
         Repair(
             starts=("Error", "Fatal"),
             expression=r"^(?=(?:Error|Fatal)(?: \(suppressible\))?: "

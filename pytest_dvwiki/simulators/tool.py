@@ -33,7 +33,7 @@ class Program(msgspec.Struct, frozen=True, kw_only=True):
     decided_by: Mapping[str, Does] = {}
     """Options that decide what the program does; of several options, the first in this mapping applies."""
     subcommands: Mapping[str, Does] = {}
-    """First words that decide what the program does; with any other word it neither builds nor runs."""
+    """First words that decide what the program does; with any other first word, it neither builds nor runs."""
     only_checks: frozenset[str] = frozenset()
     """Options that make the program only check or preprocess sources, without building anything to run."""
     two_dashes: bool = False
@@ -51,7 +51,7 @@ class Program(msgspec.Struct, frozen=True, kw_only=True):
     makes_in: str = ""
     """Default folder of the file that the program makes."""
     runs_first_word: bool = False
-    """Whether the first plain word is the file that the program runs."""
+    """Whether the first word that is neither an option nor a source is the file that the program runs."""
     has_library: bool = True
     """Whether a build and its runs share a library folder, which identifies the build."""
 
@@ -67,7 +67,11 @@ class Multiline(msgspec.Struct, frozen=True, kw_only=True):
     head: str
     """Expression for the first line of the message."""
     below: Literal["text", "indented", "details", "indented or details"] = "text"
-    """Continuation lines of the message: any with text, indented lines, or lines with time and location."""
+    """Which lines continue the message.
+
+    `text` means lines that are not blank and do not begin a UVM report, `details` lines with a time or a source
+    location.
+    """
     only: str = ""
     """Expression that each continuation line must match, too."""
     ends_at: str = ""

@@ -45,7 +45,7 @@ TOOL = Tool(
         ),
     ),
     repairs=(
-        # a star that Markdown removed as emphasis
+        # Markdown takes the star for emphasis, and removes it.
         Repair(
             starts=("xm", "nc", "xrun", "irun"),
             expression=r"^(\w{4,10}): (S?[EFW]),(?=[A-Z]{4,})",

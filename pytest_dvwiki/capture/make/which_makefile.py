@@ -100,8 +100,8 @@ class Makefiles:
     def _in(self, folder: Path, evidence: MakeRun) -> Path | None:
         """Return the Makefile that make used in a folder: the one named in the log, or else the one that make finds.
 
-        If the log names several Makefiles, those that do not set the run's module or top are ignored. If several are left,
-        the log does not decide.
+        If the log names several Makefiles, those that do not set the run's module or top are ignored. If several are
+        left, the log does not decide.
         """
         calls = _NAMED.findall(evidence.log)
         here = {folder / name for name, entered in calls if not entered or Path(entered) == folder}

@@ -23,7 +23,7 @@ class Runner(Struct, frozen=True, kw_only=True):
     """A regression runner: how to recognise and read the files that it leaves behind."""
 
     recognises: Callable[[str, bytes], bool]
-    """Returns whether the runner wrote a file, given the file's name and first bytes."""
+    """Returns whether this runner wrote a file, given the file's name and first bytes."""
     read: Callable[[Path], ResultsFile]
     """Reads the tests from a file that the runner wrote; raises `ResultsError` if the file cannot be used."""
     logs: tuple[str, ...] = ()

@@ -41,7 +41,7 @@ class Build(Struct, frozen=True, kw_only=True):
 
     simulator: str | None
     items: tuple[str, ...]
-    """Sorted configuration items of the build's commands, each as kind and hash, because a define may be a secret."""
+    """Sorted configuration items of the build's commands, each as kind and hash: a define's value may be secret."""
     sources: tuple[str, ...] = ()
     includes: tuple[str, ...] = ()
     libraries: tuple[str, ...] = ()
@@ -179,7 +179,7 @@ class Builds:
 
 
 def stamp_of(artefact: str | None) -> tuple[int, int] | None:
-    """Return the modification time and size of a file; None if there is none."""
+    """Return the modification time and size of a file; None if there is no such file."""
     if artefact is None:
         return None
     try:
@@ -258,7 +258,7 @@ class Watch:
     def _ready(self, call: ToolCall) -> Build | None:
         """Return the latest build that shares a path with a run; None if there is none, or if that build failed.
 
-        A build of an earlier item failed if it did not write its artefact.
+        A build of an earlier item counts as failed if it did not write its artefact.
         """
         for number in range(len(self._open) - 1, -1, -1):
             build, before = self._open[number]
@@ -268,7 +268,7 @@ class Watch:
         return None
 
     def _only(self, call: ToolCall) -> Build | None:
-        """Return the item's only build, for tools with different paths in build and run commands."""
+        """Return the item's only build, for tools whose run commands do not name the build; None if it has several."""
         mine = [build for build, _ in self._open[self._of_item :]]
         same = len(mine) == 1 and call.artefact is None and call.simulator in {None, mine[0].simulator}
         return mine[0] if same else None
@@ -310,7 +310,7 @@ def setup_of_log(echoed: Iterable[tuple[str, str]], folder: str, builds: Builds)
     Args:
         echoed: Pairs of folder and command; the folder is empty if the log does not show it before the command.
         folder: Working directory of the first command, as an absolute path.
-        builds: The builds before the log.
+        builds: The builds that were made before those in the log.
     """
     watch = Watch(builds)
     built = ran = UNKNOWN

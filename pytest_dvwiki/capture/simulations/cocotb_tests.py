@@ -96,7 +96,7 @@ class CocotbTest(Struct, frozen=True, kw_only=True):
 def join_tests(
     cases: Sequence[Case] | None, blocks: Sequence[LoggedTest], *, modules: Collection[str], root: Path
 ) -> list[CocotbTest]:
-    """Return the tests of a simulation; without a results file (`cases` is None), the log decides."""
+    """Return the tests of a simulation: those in its results file or, without a file (`cases` is None), in its log."""
     pairs = list(_matched(cases, blocks)) if cases is not None else [(None, block) for block in blocks]
     several = len(set(modules) or {_names(*pair)[0] for pair in pairs} - {""}) > 1
     taken: set[str] = set()
@@ -146,7 +146,10 @@ def _test(case: Case | None, block: LoggedTest | None, *, several: bool, taken: 
 
 
 def _mark_not_started(tests: list[CocotbTest]) -> list[CocotbTest]:
-    """Mark the test that was running when the simulation ended, and the tests that never began."""
+    """Return the tests, with `started` and `unfinished` set for those that the end of the simulation affected.
+
+    These are the test that was running when the simulation ended, and the tests that never began.
+    """
     ended = [test for test in tests if test.failed and test.exception == _SIMULATION_ENDED]
     began = (
         [test for test in ended if test.block is not None and test.block.began]
@@ -176,7 +179,7 @@ def _logged_trace(text: str) -> str:
 
 
 def is_silent(case: Case | None) -> bool:
-    """Return whether a test's error is in no results file: the file is missing, or cocotb 1.9 wrote it."""
+    """Return whether a test's error is in no results file, because the file is missing or was written by cocotb 1.9."""
     return case is None or _OLD_MESSAGE.match(case.message) is not None
 
 
@@ -185,7 +188,7 @@ def _judged(block: LoggedTest | None) -> Outcome:
 
 
 def _names(case: Case | None, block: LoggedTest | None) -> tuple[str, str]:
-    """Return the module and the own name of a test."""
+    """Return the module of a test, and the test's name without the module."""
     if case is not None or block is None:
         return (case.classname, case.name) if case is not None else ("", "")
     # The values of a parametrised test may hold dots: `mod.test/x=1.5`.

@@ -29,15 +29,15 @@ _DRAWING = frozenset(
 
 
 def code_that_may_draw(tree: ast.Module) -> str:
-    """Return code without the parts that draw the same numbers in every run, and without comments and docstrings.
+    """Return the code of a module without the parts that draw the same numbers in every run.
 
-    The tree is changed. These parts draw the same numbers:
+    Comments and docstrings are left out, too. The tree is changed. These parts draw the same numbers:
 
     - calls that make a generator with a literal seed (`random.Random(7)`), and the methods of generators;
     - calls of the functions of `random` in a function that has called `random.seed(7)` before. A call of `random.seed`
       at the top of a module is not enough: cocotb sets another seed at the start of each test.
 
-    The same holds for `numpy.random`. Any other use of these modules stays in the code.
+    The same applies to `numpy.random`. Any other use of these modules stays in the code.
 
     Raises:
         RecursionError: The code is nested too deeply.
@@ -62,7 +62,7 @@ class _Remainder(ast.NodeTransformer):
         self._own = bound - imported.keys() - _MODULES - {*dir(builtins)}
         """Names that the file itself defines; a word such as `random` in them means nothing."""
         self._seeded: frozenset[str] = frozenset()
-        """The modules whose functions have a literal seed at this point."""
+        """The modules (`random`, `numpy.random`) whose functions draw from a literal seed at this point of the code."""
 
     def visit_Import(self, node: ast.Import) -> ast.stmt:
         names = [each for each in node.names if each.asname or each.name != "random" or "random" not in self._modules]
@@ -122,7 +122,7 @@ class _Remainder(ast.NodeTransformer):
         return node
 
     def _unseeded(self, node: ast.AST) -> ast.AST:
-        """Visit code that may run at any time later, so that no literal seed is known to be in force."""
+        """Visit code that may run at any later time, when another seed may have replaced the literal one."""
         before, self._seeded = self._seeded, frozenset()
         self.generic_visit(node)
         self._seeded = before
@@ -135,7 +135,7 @@ class _Remainder(ast.NodeTransformer):
         return "own" if name in self._own else name
 
     def _full_name(self, node: ast.expr) -> str:
-        """Return the full name of something in `random` or `numpy`, such as `numpy.random.seed`; empty for the rest."""
+        """Return the full name of a function or class of `random` or `numpy`; empty for any other expression."""
         first, dot, rest = dotted(node).partition(".")
         module = self._modules.get(first)
         return f"{module}{dot}{rest}" if module else ""

@@ -93,7 +93,7 @@ def _is_read(path: str, known: Collection[str]) -> bool:
 
 
 class _References(NamedTuple):
-    """The references in a file that draws no random numbers itself."""
+    """What a file refers to, if the file draws no random numbers itself."""
 
     imports: frozenset[tuple[str, ...]] = frozenset()
     memories: frozenset[str] = frozenset()
@@ -101,7 +101,7 @@ class _References(NamedTuple):
 
 
 def _references_in(file: str) -> _References | None:
-    """Return the references in a file; None if it may draw random numbers, is missing, or is too large."""
+    """Return what a file refers to; None if the file may draw random numbers, is missing, or is too large."""
     stamp = stamp_of(file)
     return None if stamp is None or stamp[1] > _READ_LIMIT else _searched(file, stamp)
 
@@ -124,9 +124,9 @@ def _searched(file: str, stamp: tuple[int, int]) -> _References | None:  # noqa:
 
 
 def _imports(text: str) -> frozenset[tuple[str, ...]] | None:
-    """Return what Python code imports; None if it may draw random numbers or cannot be read.
+    """Return what Python code imports; None if the code may draw random numbers or cannot be parsed.
 
-    Each import is a module, with a dot for each relative level, then the names taken from it.
+    Each import is a tuple: the module, with a dot for each relative level, then the names imported from the module.
     """
     nodes = syntax_nodes(text)
     if not nodes:
@@ -150,7 +150,7 @@ def _code_may_draw(tree: ast.AST) -> bool:
 
 
 def _is_harmless(names: tuple[str, ...], known: frozenset[str]) -> bool:
-    """Return whether an imported module was searched, or is known not to draw random numbers by itself."""
+    """Return whether an imported module is searched anyway, or is known not to draw random numbers by itself."""
     module, *parts = names
     path = module.lstrip(".").replace(".", "/")
     if _is_trusted(module) or (path and _is_read(path, known)):
@@ -167,7 +167,10 @@ def _is_trusted(module: str) -> bool:
 
 @functools.lru_cache(maxsize=64)
 def _library_may_draw(names: tuple[str, ...]) -> bool:
-    """Return whether a Python library, or a module that it imports, may draw random numbers; True if one is missing."""
+    """Return whether a Python library, or any module that it imports, may draw random numbers.
+
+    The answer is True if the library or one of these modules cannot be found, or if there are too many modules.
+    """
     folders = list(dict.fromkeys(map(os.path.abspath, sys.path)))
     waiting, met = [names], set[str]()
     while waiting:

@@ -111,7 +111,7 @@ def _own_failure(run: SimulationRun, sentence: str | None, trace: Trace | None, 
         excerpts=excerpts,
         in_simulator=in_simulator,
         seed=redact(seed) if seed else None,
-        # Artefacts (without `started`) do not show whether the simulator was called, so it is taken to have been.
+        # Artefacts (without `started`) do not show whether the simulator was called; it is assumed that it was.
         seeded=in_simulator and trace is None and (run.began() or sim.started is None) and not _ended_unseeded(run),
         sim_time=run.main.time if run.main.blocks and in_simulator else None,
         duration_s=sim.duration_s,
@@ -121,7 +121,7 @@ def _own_failure(run: SimulationRun, sentence: str | None, trace: Trace | None, 
 
 
 def refused_item(run: SimulationRun, errors: ErrorLines) -> Failure:
-    """Return the failure of a passed item that has error lines but no tests, under strict logs."""
+    """Return the failure of a passed item without tests, for strict logs: its log has error lines."""
     one = next((one for one in (run.main, *run.sides) if one.errors.count), run.main)
     return run.failure(
         nodeid=run.sim.nodeid,

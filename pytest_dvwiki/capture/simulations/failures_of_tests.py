@@ -27,7 +27,7 @@ _BY_THE_DESIGN = r"^UVM_FATAL\b|\$fatal\b"
 
 
 def failure_of(run: SimulationRun, test: CocotbTest) -> Failure:
-    """Return the failure of a test."""
+    """Return the failure of a test that failed, with excerpts of the results file and of the log."""
     sim, block = run.sim, test.block
     excerpts = [
         *run.run_excerpt(_why_ended(run, test) if test.unfinished else _unbound_component(run)),
@@ -56,7 +56,7 @@ def failure_of(run: SimulationRun, test: CocotbTest) -> Failure:
 
 
 def refused_test(run: SimulationRun, test: CocotbTest, errors: ErrorLines) -> Failure:
-    """Return the failure of a passed test that has error lines, under strict logs."""
+    """Return the failure of a passed test, for strict logs: the test's part of the log has error lines."""
     return run.failure(
         nodeid=run.nodeid_of(test),
         message=errors.text,
@@ -82,7 +82,8 @@ def _command(run: SimulationRun, test: CocotbTest, *, strict: bool = False) -> C
         return None
     module = test.module if test.name != test.bare else None
     file = test.case.file if test.case is not None else None
-    # With cocotb 1.x, pyuvm registers tests under names that differ from the reported ones: then all tests are run.
+    # With cocotb 1.x, pyuvm registers tests under other names than those in the results file. A test cannot be selected
+    # then, so the command runs all tests.
     hidden = (run.cocotb or "").startswith("1.") and file is not None and is_library(file)
     return reproduce.again(
         run.sim.call,
@@ -134,7 +135,7 @@ def _frame_of(run: SimulationRun, test: CocotbTest) -> Frame | None:
 
 
 def _place_of(run: SimulationRun, test: CocotbTest) -> Frame | None:
-    """Return the source location of a test, for an exception without a frame in the user's code."""
+    """Return the source location of a test, for an exception without a frame in the user's code; None if unknown."""
     case, of_limit = test.case, test.exception == reproduce.LIMIT
     # A test's own timeout leaves no traceback, so the place is the function of the test.
     function = redact(test.function) if of_limit else ""

@@ -43,7 +43,7 @@ _FIELD = re.compile(r"\{(\w+)\}")
 
 
 class NamedRun(Struct, frozen=True, kw_only=True):
-    """What a log and its path say about the run."""
+    """What a log and its path show about the run."""
 
     test: str
     """Node id: the part of the log's path that is the same for all runs of the test, then the test."""
@@ -83,7 +83,7 @@ class PathTemplate(Struct, frozen=True):
 
 
 def named_run(log: LogText, shown: str, templates: Iterable[PathTemplate] = ()) -> NamedRun | None:
-    """Return what a log and its path say about the run; None unless they show exactly one test.
+    """Return what a log and its path show about the run; None unless they show exactly one test.
 
     The first template that matches the path (as displayed, without the date of the run) gives the test and the seed.
 
@@ -118,7 +118,10 @@ def command_of(run: NamedRun, folder: Path, root: Path) -> Command | None:
 
 
 def _read(log: LogText) -> NamedRun | None:
-    """Return what a log says about the run, with the bare name of the test; None unless it shows exactly one test."""
+    """Return what a log shows about the run; None unless the log shows exactly one test.
+
+    `test` is the name of the test, without a part of the log's path.
+    """
     running: dict[str, None] = {}
     asked: str | None = None
     beginning: list[str] = []
@@ -176,7 +179,7 @@ def _command(lines: Sequence[str]) -> tuple[str, ...]:
 
 
 def _seed(lines: Sequence[str], words: Sequence[str]) -> str | None:
-    """Return the seed that the simulator reports, else the number on its command line."""
+    """Return the seed that the simulator reports, else the seed on the command line, if it is a number."""
     for line in lines:
         if found := _seed_line().search(line):
             return next(filter(None, found.groups()), None)

@@ -59,7 +59,7 @@ class ErrorLines(Struct, frozen=True):
 
     @property
     def first(self) -> int | None:
-        """Return the number of the first line; None if no line was kept."""
+        """Return the line number of the first error; None if no line was kept."""
         return self.lines[0][0] if self.lines else None
 
     def __add__(self, other: ErrorLines) -> ErrorLines:
@@ -88,7 +88,7 @@ class ErrorCounter:
         self._masked: dict[str, None] = {}
 
     def feed(self, first: int, text: str) -> None:
-        """Process the next whole lines, given the number of the first."""
+        """Process the next lines of the log; `first` is the number of their first line, and no line is cut off."""
         number, counted, done = first, 0, 0
         for start, _ in lines_with(text, _literals()):
             if self._count >= MOST:
@@ -110,7 +110,7 @@ class ErrorCounter:
                 self._masked[_masked(message.text)] = None
 
     def result(self) -> ErrorLines:
-        """Return the result so far."""
+        """Return the error lines of the parts that were fed until now."""
         return ErrorLines(self._count, self._text, tuple(self._lines), tuple(self._masked))
 
     def _is_benign(self, text: str) -> bool:
@@ -139,7 +139,7 @@ class ErrorCounter:
 
 
 def error_lines(text: LogText, interest: Interest) -> ErrorLines:
-    """Return the error lines of a whole log; `interest` is asked only about lines that may be errors."""
+    """Return the error lines of a whole log, without those that `interest` knows as benign or accepted."""
     counter = ErrorCounter(interest)
     for chunk in LogStream(text):
         counter.feed(chunk.first, chunk.text)

@@ -62,7 +62,7 @@ def files_read(
         files: Absolute paths of Python files, or a Makefile, that are known to have been read.
         modules: Names of test modules.
         folder: Working directory of the simulation, as an absolute path.
-        modules_in: Absolute paths of folders where Python looks for modules before any other, if known.
+        modules_in: Absolute paths of the folders in which Python looks for modules first, if known.
         root: Root of the project; files outside its repository, or outside the root if there is none, are left out.
     """
     top = workspace(root)[0]
@@ -119,7 +119,8 @@ class _Include(NamedTuple):
 def _included(setup: Setup, folder: str, top: Path) -> Iterator[str]:
     """Yield the files that the sources of a build include, and those that `$readmemh` and `$readmemb` read.
 
-    A memory file is looked up in the simulator's folder. It counts only if git tracks it: a run may write other files.
+    A memory file is looked up in the simulator's folder. It is left out if git does not track it, because the run may
+    have written the file itself.
 
     For Icarus, a file inside an `ifdef` is left out if neither the build's commands nor any source defines the macro.
     """
@@ -195,7 +196,7 @@ def _dependencies(setup: Setup, folder: str) -> Iterator[str]:
         _, _, read = _CONTINUED.sub(" ", reading.start_of(name, _READ_LIMIT)).partition(" : ")
         for word in read.split():
             suffix = os.path.splitext(word)[1]  # noqa: PTH122  # joined as text
-            # Relative to where the tool ran: a runner's build folder, or the folder of a Makefile.
+            # Paths are relative to the folder in which the tool ran: a runner's build folder, or a Makefile's folder.
             there = (absolute(each, word) for each in (made, folder)) if suffix and suffix not in _UNREAD else ()
             yield from [path for path in there if os.path.isfile(path)][:1]  # noqa: PTH113  # many of them
 
@@ -213,7 +214,7 @@ def imported(
         modules: Names of the test modules.
         folder: Working directory, as an absolute path.
         base: The top of the repository, with a slash at its end.
-        first: Absolute paths of folders where Python looks for modules before any other, if known.
+        first: Absolute paths of the folders in which Python looks for modules first, if known.
     """
     search = list(dict.fromkeys((*first, folder, *(os.path.abspath(each) for each in sys.path))))  # noqa: PTH100
     search = [each for each in search if f"{each}/".startswith(base)]
@@ -258,7 +259,7 @@ def find_module(module: str, folders: Iterable[str]) -> list[str]:
 
 
 def _anywhere(module: str, base: str) -> list[str]:
-    """Return all files of a repository that may be a module."""
+    """Return all files of a repository that may be the module of a given name."""
     path = module.replace(".", "/")
     ends = (f"/{path}.py", f"/{path}/__init__.py")
     names = _python_files(base).get(path.rpartition("/")[2], ())

@@ -109,7 +109,7 @@ class LoggedTest(Struct, frozen=True, kw_only=True):
 
     @property
     def traceback(self) -> str:
-        """Return the lines under the verdict."""
+        """Return the lines under the verdict; empty if the test has no verdict."""
         return "\n".join(line for number, line in self.lines if self.verdict is not None and number > self.verdict)
 
 
@@ -147,7 +147,7 @@ class Regression(Struct, kw_only=True):
         return frozenset(folder for folder, _ in self.commands if folder)
 
     def repeats(self, others: Iterable[Regression]) -> bool:
-        """Return whether other simulations in the same folders ran a test of this one."""
+        """Return whether any other simulation with the same `folders` also ran a test of this simulation."""
         names = {block.name for block in self.blocks}
         return any(
             other is not self and other.folders == self.folders and any(block.name in names for block in other.blocks)
@@ -162,7 +162,7 @@ def read_regressions(
     names: Collection[str] = (),
     failing: Collection[str] | None = None,
 ) -> list[Regression]:
-    """Read a log, and return one Regression for each run of a simulator; if there is no run, return one for the log.
+    """Read a log, and return one Regression for each run of a simulator; a log without a run gives one Regression.
 
     Args:
         log: The log.
@@ -268,9 +268,9 @@ class _Splitter:
         self._folders: list[str] = []
         """Folders that make has entered."""
         self._kept = 0
-        """Number of blocks with kept lines; the more blocks, the fewer lines of each."""
+        """Number of blocks whose lines were kept; the more there are, the fewer lines are kept of the next block."""
         self._noisy = 0
-        """Number of blocks with kept error lines."""
+        """Number of blocks whose error lines were kept; after many of them, less text of further ones is kept."""
         self._open = self._between(1)
 
     def feed(self, chunk: Chunk) -> None:
@@ -296,7 +296,7 @@ class _Splitter:
         return self._done
 
     def _command(self, text: str, start: int, end: int) -> int:
-        """Record the command in a line with its continuation lines, and return the offset of their end."""
+        """Record the command in a line and its continuation lines, and return the offset at which these lines end."""
         line = text[start:end]
         if "ing directory '" in line and (found := _FOLDER.search(line)):
             if found["word"] == "Entering":

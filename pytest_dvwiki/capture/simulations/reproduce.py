@@ -42,7 +42,7 @@ _OF_MACHINE = re.compile(
     r"(?:PATH|HOME|HOSTNAME|USER|LOGNAME|PWD|OLDPWD|SHELL|TERM|LANG|TMPDIR|TMP|TEMP|DISPLAY|VIRTUAL_ENV|CI"
     r"|(?:COCOTB_)?RANDOM_SEED|(?:DVWIKI|PYTEST|GITHUB|CONDA|SSH|XDG|LC)_.*|_.*)"
 )
-"""Matches variables that describe the machine, or that a command sets in another way."""
+"""Matches variables that describe the machine, and variables that a rerun must not take from the environment."""
 _LONGEST_VALUE = 400
 _MOST_READ = 1 << 18
 _CONFIGURATIONS = ("pytest.toml", ".pytest.toml", "pytest.ini", ".pytest.ini", "pyproject.toml", "tox.ini", "setup.cfg")
@@ -81,7 +81,7 @@ _SHORT_WITH_VALUE = re.compile(r"-[flqsvx]*[kmnr](?P<value>.*)")
 
 
 class Call(Struct, frozen=True, kw_only=True):
-    """The parts of a session's call that are needed to rerun a test."""
+    """The call of pytest or `make` that ran a test, with what a command needs to rerun the test."""
 
     arguments: tuple[str, ...] = ("pytest",)
     """Program with its options, but without tests."""
@@ -96,7 +96,7 @@ class Call(Struct, frozen=True, kw_only=True):
     configuration: str | None = None
     """Path from `folder` to pytest's configuration file; None if there is none."""
     unknown: str = ""
-    """Why the call of `make` may run something else; empty if it runs the same."""
+    """Why repeating the call of `make` may run something else; empty if it runs the same."""
     here: str = ""
     """Absolute path of `folder`; empty if unknown on this machine."""
 
@@ -187,7 +187,7 @@ def _variables_read(file: str, here: str, items: str | None, top: str, modules: 
 def _configuration(
     file: str, arguments: tuple[str, ...], here: str, configuration: str | None, items: str | None
 ) -> tuple[str, ...]:
-    """Return the options that give a file the same pytest configuration as in the original call."""
+    """Return the options with which pytest uses the same configuration for a file as in the original call."""
     given = any(re.match(r"-c|--config-file|--rootdir", word) for word in arguments)
     if given or not here:
         return ()
@@ -251,7 +251,7 @@ def pytest_call(
 def options_of(words: Sequence[str], items: Sequence[str] = ()) -> list[str]:
     """Return the options of a pytest command line that may affect a test's outcome.
 
-    `items` are its words that select tests.
+    `items` are the words of this command line that select tests.
     """
     kept: list[str] = []
     left = list(items)
@@ -273,11 +273,10 @@ def options_of(words: Sequence[str], items: Sequence[str] = ()) -> list[str]:
 
 
 def with_places(variables: Mapping[str, str], top: Path, here: Path) -> dict[str, str]:
-    """Return variables with paths below `top` rewritten to start with `$PWD`, to be valid in any checkout.
+    """Return variables whose values are valid in any checkout: paths below `top` start with `$PWD`.
 
-    `$PWD` is `here`, the working directory of the command.
-
-    Parts of PYTHONPATH outside `top` are left out, because they differ from machine to machine.
+    `$PWD` stands for `here`, the working directory of the command. Parts of PYTHONPATH outside `top` are left out,
+    because they differ from machine to machine.
     """
     found = {}
     for name, value in variables.items():
@@ -356,7 +355,8 @@ def native(
     """
     logs = STRICT if strict else ()
     variables = {} if seed is None else {"COCOTB_RANDOM_SEED": str(seed)}
-    # A node id would select the runner and none of its tests: in the simulator, the same arguments select other items.
+    # The pytest in the simulator gets the same arguments, but has other items: the runner's node id would select none
+    # of them. Therefore runner and test are selected by their names.
     names = [_keyword(name.rpartition("::")[2]) for name in (runner, nodeid) if name is not None]
     file = runner.partition("::")[0]
     if not any(_contains(other, name) for name in names for other in others):

@@ -61,7 +61,7 @@ class Simulation(Struct, frozen=True, kw_only=True):
     longrepr: str = ""
     """pytest's own report of the item's failure."""
     item_failed_later: bool = False
-    """Whether the item failed after this simulation, which may have ended well."""
+    """Whether the item failed after this simulation, even if the simulation itself succeeded."""
     cut_short: bool = False
     """Whether the process that ran the item was killed before the item ended."""
     strict_logs: bool = False
@@ -99,21 +99,24 @@ class SimulationOutcome(Struct, frozen=True, kw_only=True):
 
     failures: tuple[Failure, ...] = ()
     results: tuple[Result, ...] = ()
-    """One result for each cocotb test that ended, including failed tests; none for the item itself."""
+    """One result for each cocotb test, but none for the item itself.
+
+    If the user interrupted the simulation, tests that had not ended by then are left out.
+    """
     simulator: Simulator | None = None
     config: str | None = None
     seed: str | None = None
     """The seed of the whole simulation; None if unknown, or if the tests had several seeds."""
     command: Command | None = None
-    """Reruns the item with this seed; None unless the simulation or its item failed."""
+    """Command that reruns the item with `seed`; None unless the simulation or its item failed."""
     axes: Axes = field(default_factory=Axes)
     """Versions of Python and cocotb in the simulation's log."""
     reads: tuple[str, ...] = ()
     """Files that the simulation read; empty unless it or its item failed."""
     directed: bool = False
-    """Whether it is known that no random number of a simulation with `reads` depends on the seed."""
+    """Whether no random number of the simulation depends on the seed; False if unknown, or if nothing failed."""
     unseeded: str = ""
-    """File that draws stimulus of a simulation with `reads` without the seed."""
+    """File that draws stimulus without cocotb's seed; empty if none is known, or if nothing failed."""
     noise_errors: int = 0
     """Number of error lines in passed tests or, if there are no tests, in the whole item."""
     refused: tuple[Failure, ...] = ()

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from pytest_dvwiki.model import Command, Interest, Source
 
 _CLOCK_TOLERANCE = 1.0
-"""Maximum number of seconds that a file system's clock may lag behind."""
+"""Maximum number of seconds that a file system's clock may lag behind the clock of this machine."""
 _MESSAGE_LIMIT = 4096
 _SIDE_CHARS = 8 * 1024
 """Maximum number of characters from all streams other than the stream with the tests."""
@@ -59,12 +59,12 @@ class SimulationRun:
 
     @property
     def modules(self) -> tuple[str, ...]:
-        """Return the names of the test modules."""
+        """Return the names of the test modules: those that the caller knows, then those of the tests."""
         return tuple(dict.fromkeys((*self.sim.modules, *(test.module for test in self.tests if test.module))))
 
     @functools.cached_property
     def reads(self) -> tuple[str, ...]:
-        """Return the project files that the simulation read."""
+        """Return the project files that the simulation read; empty if they are unknown."""
         from pytest_dvwiki.capture.simulations.reads import files_read  # noqa: PLC0415  # loaded only for failures
 
         sim = self.sim
@@ -93,11 +93,11 @@ class SimulationRun:
         )
 
     def nodeid_of(self, test: CocotbTest) -> str:
-        """Return the node id of a test."""
+        """Return the node id of a cocotb test: that of the pytest item, then the test's name."""
         return f"{self.sim.nodeid}::{clean(test.name)}"
 
     def seed_of(self, test: CocotbTest) -> str | None:
-        """Return the seed of a test."""
+        """Return the seed of a test or, if the test has none of its own, of the simulation; None if unknown."""
         return redact((test.case.seed if test.case is not None else None) or self.seed or "") or None
 
     def item_command(self, seed: str | None, *, strict: bool = False, rebuild: bool = False) -> Command | None:
@@ -161,7 +161,7 @@ class SimulationRun:
         return [*self.log_excerpt(self.main, main), *self.side_excerpts()]
 
     def side_excerpts(self) -> list[Excerpt]:
-        """Return excerpts of the other streams of the run."""
+        """Return excerpts of the run's streams other than the one with the tests."""
         share = _SIDE_CHARS // max(1, len(self.sides))
         return [excerpt for one in self.sides for excerpt in self.log_excerpt(one, _fitting(one.preamble, share))]
 
@@ -279,7 +279,7 @@ def _last_lines(logs: Iterable[Regression]) -> Iterator[str]:
 
 
 def _fitting(lines: NumberedLines, chars: int) -> NumberedLines:
-    """Return the last lines that fit into a number of characters."""
+    """Return as many of the last lines as fit into a number of characters."""
     fitting: list[tuple[int, str]] = []
     for number, line in reversed(lines):
         chars -= len(line) + 1

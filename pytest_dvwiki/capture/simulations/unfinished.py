@@ -12,7 +12,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from pytest_dvwiki.capture.processes.ending import timeout_in
-from pytest_dvwiki.model import Command, Excerpt  # msgspec reads the annotations
+from pytest_dvwiki.model import Command, Excerpt  # needed at run time: msgspec reads the annotations
 from pytest_dvwiki.model.sentences import LOGGED
 
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ class UnfinishedTest(Struct, frozen=True):
 
     @property
     def name(self) -> str:
-        """Return the test's own name."""
+        """Return the last part of the node id: the test's function with its parameters."""
         return self.nodeid.rpartition("::")[2]
 
 
@@ -81,7 +81,7 @@ def without_progress(lines: Sequence[tuple[int, str]]) -> tuple[tuple[int, str],
 
 
 def _with_test(sentence: str, unfinished: UnfinishedTest) -> str:
-    """Add the test and a time to a sentence about the end of a simulation, if it lacks them."""
+    """Add the test and a time to a sentence about the end of a simulation, unless the sentence names a test."""
     began = f", which began at {unfinished.sim_time}" if unfinished.sim_time else ""
     if sentence.startswith(_NO_RESULTS):
         return f"simulation ended before {unfinished.name} was done{began}"

@@ -28,10 +28,10 @@ _NO_DRAW = frozenset({"Generator", "BitGenerator", "get_state", "get_bit_generat
 
 
 def draws_unseeded(files: Iterable[str], top: Path) -> str:
-    """Return the first file that draws random numbers without cocotb's seed; empty if no file does.
+    """Return a file that draws random numbers without cocotb's seed; empty if no file does.
 
-    Paths are relative to `top`. The file uses numpy without a seed, or `random` with a seed from another environment
-    variable. Most runners set this variable to a new value for each run.
+    Paths are relative to `top`. The file uses numpy without a seed, or `random` with a seed from an environment
+    variable other than cocotb's. Most runners set such a variable to a new value for each run.
     """
     shared = ""
     is_set = False
@@ -74,7 +74,7 @@ def syntax_nodes(text: str) -> list[ast.AST]:
 
 
 def imported_names(nodes: Iterable[ast.AST]) -> Iterator[tuple[str, str]]:
-    """Yield each name that an import binds, and the full name of the module or object behind it."""
+    """Yield each name that an import binds, and the full name of the imported module or object."""
     for node in nodes:
         if isinstance(node, ast.Import):
             for each in node.names:

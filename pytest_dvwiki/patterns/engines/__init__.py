@@ -20,11 +20,11 @@ VARIABLE = "DVWIKI_ENGINE"
 WORTH_LOADING = 1 << 19
 """Number of bytes to scan in Python before a library is loaded."""
 _LEAST = 1 << 12
-"""A smaller block counts as this many bytes, because Python takes as long for a few lines."""
+"""Number of bytes that a smaller block counts as, because Python is not faster for a few lines."""
 
 
 class Engine(Protocol):
-    """Searches blocks of lines for fixed literals, ignoring ASCII case."""
+    """Searches blocks of lines for a fixed set of literals."""
 
     name: str
 
@@ -54,7 +54,7 @@ class Engines:
         self._engine: Engine | None = None
 
     def offsets(self, block: bytes) -> Iterable[int]:
-        """Return offsets like `Engine.offsets`."""
+        """Return the same offsets as `Engine.offsets`."""
         self._left -= max(len(block), _LEAST)
         if self._left >= 0:
             self._quick = self._quick or load(self._literals, name=NAMES[-1])

@@ -28,7 +28,7 @@ class _Hyperscan:
 
     def __init__(self, database: hyperscan.Database) -> None:
         self._database = database
-        # A database from the cache has no scratch space.
+        # A database that was loaded from the cache has no scratch space.
         self._scratch = hyperscan.Scratch(database)
 
     def offsets(self, block: bytes) -> list[int]:

@@ -60,7 +60,10 @@ class _Python:
             at += len(shape) + 1
 
     def _wanted(self, shapes: bytes) -> dict[bytes, list[bytes]]:
-        """Return the shapes that contain a shared substring, each with the literals that it may contain."""
+        """Map each shape with a shared substring to the literals that a line of this shape may contain.
+
+        A shape is a line with all digits replaced by 0.
+        """
         wanted: dict[bytes, list[bytes]] = {}
         for part, literals in self._by_part.items():
             at = shapes.find(part)
@@ -68,7 +71,7 @@ class _Python:
                 end = shapes.find(b"\n", at)
                 end = end if end >= 0 else len(shapes)
                 line = shapes[shapes.rfind(b"\n", 0, at) + 1 : end]
-                # Keep only literals that the shape can contain: with few left, a line is decided fast.
+                # Keep only literals that lines of this shape can contain: a line is then searched for few literals.
                 fitting = [literal for literal in literals if _shape(literal) in line]
                 if fitting:
                     wanted.setdefault(line, []).extend(fitting)
