@@ -123,7 +123,7 @@ class Attention(Struct, frozen=True, kw_only=True):
     newest: RunRecord | None
     """The newest run with at least one test."""
     before: Totals | None
-    """The totals of the previous run of the same name."""
+    """The totals of the previous run of the same name; None if there is none."""
     runs: int
     """Number of runs on or after the day `since`."""
     news: tuple[AttentionItem, ...]
@@ -325,7 +325,7 @@ def is_open(page: PageSummary) -> bool:
 
 
 def shown(lookers: Iterable[Looker], most: int = 3) -> str:
-    """Return who should look, with the reasons."""
+    """Return the names of the first lookers as text, with the reason why each should look."""
     groups: dict[str, list[str]] = {}
     for each in list(lookers)[:most]:
         groups.setdefault(each.why, []).append(each.name)
@@ -334,5 +334,5 @@ def shown(lookers: Iterable[Looker], most: int = 3) -> str:
 
 
 def names(lookers: Sequence[Looker], most: int = 2) -> str:
-    """Return who should look, without reasons."""
+    """Return the names of the first lookers as text."""
     return ", ".join(each.name for each in lookers[:most]) or "nobody known"

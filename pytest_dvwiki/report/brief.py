@@ -1,4 +1,4 @@
-"""The causes as outputs for other programs need them. The facts are selected here, and each output formats them."""
+"""The causes of a run as text for other programs: this module selects what to show, and each output formats it."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class Brief(Struct, frozen=True, kw_only=True):
     page: str = ""
     """Path of the cause's page, relative to the root; empty if no page is on disk."""
     file: str = ""
-    """File that reported the cause, else a failing test's file, relative to the root; empty if both are outside."""
+    """File that reported the cause, else a failing test's file, relative to the root; empty if both are outside it."""
     line: int | None = None
 
 
@@ -53,7 +53,7 @@ def briefs_of(archived: Archived, root: Path) -> list[Brief]:
 
 
 def headline(causes: Sequence[Brief | Cause]) -> str:
-    """Return the number of causes and failed tests, and the number of new, regressed, known and waived causes."""
+    """Return the numbers of causes and failed tests, and of new, regressed, known and waived causes, as text."""
     if not causes:
         return "no failure"
     tests = {test for cause in causes for test in cause.tests}
@@ -62,13 +62,13 @@ def headline(causes: Sequence[Brief | Cause]) -> str:
 
 
 def news_of(words: Iterable[str]) -> str:
-    """Return the number of new, regressed, known and waived causes."""
+    """Return the numbers of new, regressed, known and waived causes as text, such as `2 new, 1 known`."""
     counts = Counter(words)
     return ", ".join(f"{counts[word]} {word.lower()}" for word in NEWS if counts[word])
 
 
 def tests_of(brief: Brief) -> str:
-    """Return the number of tests and some of their names; empty without tests."""
+    """Return the number of a cause's tests and some of their names as text; empty without tests."""
     if not brief.tests:
         return ""
     more = f", +{len(brief.tests) - _MOST_TESTS}" if len(brief.tests) > _MOST_TESTS else ""
@@ -80,8 +80,8 @@ def _brief(archived: Archived, cause: Cause, root: Path) -> Brief:
     page, recorded = cause.page_to_read or "", cause.occurrence.fingerprint
     file, line = _place(cause, root)
     return Brief(
-        # Causes that share a recorded fingerprint are told apart by a number, which each run gives anew. Other tools
-        # compare runs, so they get the name of the cause.
+        # Causes that share a recorded fingerprint are told apart by a number, which each run assigns anew. Other tools
+        # compare runs, so they get the cause's name, which stays the same.
         fingerprint=cause.name if SLASH in f"{cause.name}{recorded}" else recorded,
         word=cause.word,
         label=cause.label,
@@ -104,7 +104,7 @@ def _place(cause: Cause, root: Path) -> tuple[str, int | None]:
     for file, line in named:
         # The name comes from a log; other tools can show only files of the project.
         inside = os.path.normpath(file)
-        if not os.path.isabs(inside) and not inside.startswith(os.pardir) and os.path.isfile(root / inside):  # noqa: PTH113, PTH117  # a name with a NUL raises nothing here
+        if not os.path.isabs(inside) and not inside.startswith(os.pardir) and os.path.isfile(root / inside):  # noqa: PTH113, PTH117  # raise nothing for a NUL
             return inside, line
     return "", None
 

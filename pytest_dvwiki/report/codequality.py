@@ -16,7 +16,7 @@ _SEVERITIES = {"NEW": "major", "REGRESSED": "critical", "KNOWN": "minor", "WAIVE
 
 
 def render(briefs: Iterable[Brief], folder: str) -> str:
-    """Return the report.
+    """Return the report as JSON.
 
     Without causes it is an empty list, so that GitLab marks earlier entries as resolved.
 

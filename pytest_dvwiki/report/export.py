@@ -37,7 +37,7 @@ VERSION = "0.2"
 """The version of the Open Knowledge Format."""
 _MANIFEST = ".dvwiki-export.json"
 _SUMMARIES = ("Symptom", "Description", "Scenario", "Clarifications")
-"""Sections with a first line that summarises a page."""
+"""Sections whose first line summarises the page; the first of them that has text is used."""
 _LONGEST = 200
 _EVENT = re.compile(r"## \[(\d{4}-\d\d-\d\d)\] (.+)")
 _DONE = frozenset({"closed", "wont_fix", "rejected"})
@@ -67,7 +67,7 @@ class _Exported(Struct, frozen=True):
 
     @property
     def facts(self) -> str:
-        """Return the page's type and status, its number of runs, and the date it was last seen."""
+        """Return the page's type and status, and the number of runs and newest date of its occurrences, as text."""
         page = self.page
         kind = effective_type(page) if page.category == "bugs" else ""
         status = "filled" if page.metadata.get("filled") is True else page.status or page.text("action_class")

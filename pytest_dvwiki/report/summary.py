@@ -1,4 +1,4 @@
-"""Renders the morning summary as Markdown or HTML: changed causes, expiring waivers, and who should look at them."""
+"""Renders the morning summary as Markdown or HTML: changed causes, who should look at each, and expiring waivers."""
 
 from __future__ import annotations
 

@@ -173,10 +173,10 @@ def _causes(session: Session, causes: Sequence[Cause], *, verbosity: int, width:
 
 
 def _onset(cause: Cause) -> tuple[str, ...]:
-    """Return the parts of the heading for causes with the same commits: what the commits mean, and which they are.
+    """Return the parts of a heading for causes that appeared with the same commits; empty without an earlier pass.
 
-    For a range that introduced the causes, further parts name the commits that are likely. Without an earlier pass
-    there is no part.
+    The first part is what is known about the commits, the second part names them. For a range, further parts are the
+    commits in it that likely introduced the causes.
     """
     found = cause.first_bad
     if found is None:
@@ -324,7 +324,7 @@ def _detail(cause: Cause, width: int) -> Iterator[Line]:
 
 
 def _passes(session: Session, width: int) -> Iterator[Line]:
-    """Yield the known causes whose tests pass in this run, and possible reasons."""
+    """Yield lines about the known causes whose tests pass in this run, with possible reasons."""
     for each in session.archived.passed:
         yield Line("")
         yield Line(f"{each.word:<10} {each.cause.label if each.cause is not None else each.name}", _MARKUP[each.word])
@@ -356,7 +356,7 @@ def _passes(session: Session, width: int) -> Iterator[Line]:
 
 
 def _flaky(session: Session, width: int) -> Iterator[Line]:
-    """Yield the tests that failed and passed when rerun; they are not failures."""
+    """Yield lines about the tests that failed and passed when rerun; these tests are not failures."""
     tests = session.archived.flaky
     if not tests:
         return
@@ -378,7 +378,7 @@ def _label(attempt: Attempt) -> str:
 
 
 def _coverage(session: Session, width: int) -> Iterator[Line]:
-    """Yield the coverage of the run, and the new, reopened and filled holes."""
+    """Yield lines about the coverage of the run, and the new, reopened and filled holes."""
     news = session.archived.coverage
     if news is None:
         return

@@ -20,7 +20,12 @@ _YEAR = 365
 
 
 def age(since: str, day: date) -> str:
-    """Return, in words, how long something has been known."""
+    """Return in words how long something known since a date has been known; `age unknown` if the date is invalid.
+
+    Args:
+        since: The date or time, in ISO format.
+        day: The current date.
+    """
     try:
         days = (day - date.fromisoformat(since[:10])).days
     except ValueError:
@@ -46,7 +51,7 @@ def tag(page: PageSummary, day: date, since: str | None = None) -> str:
 
 
 def _confirmations(page: PageSummary) -> int:
-    """Return how many later runs confirmed the page's content."""
+    """Return how many runs after the first confirmed the page's content; 0 if it is not a bug or pattern page."""
     key, first = {"bugs": ("corroborations", 0), "patterns": ("hit_count", 1)}.get(page.category, ("", 0))
     runs = page.metadata.get(key)
     return runs - first if isinstance(runs, int) and not isinstance(runs, bool) else 0

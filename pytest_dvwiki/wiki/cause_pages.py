@@ -40,7 +40,7 @@ class CausePages:
         self._with_task_id = None
 
     def note(self, names: Iterable[str]) -> None:
-        """Clear the caches that a change to a bug page invalidates."""
+        """Clear the caches that a change to a bug page with these cause names invalidates."""
         self._paths.clear()
         if self._with_task_id or any("/" in name for name in names):
             self._with_task_id = None
@@ -72,7 +72,7 @@ class CausePages:
         )
 
     def _current_name(self, name: str) -> str:
-        """Return the current name of a cause."""
+        """Return the current name of a cause, given its current or a former name."""
         if "/" not in name and not self._different:
             return name
         if name not in self._current_names:
@@ -129,7 +129,10 @@ class CausePages:
         return list(self._cache.select("WHERE leads_to > '' ORDER BY path"))
 
     def still_open(self, fingerprints: Sequence[str]) -> list[str]:
-        """Return which of the given causes have a page that is open and not stale, sorted."""
+        """Return which of the given causes have an open page, sorted.
+
+        Stale pages do not count, unless they are stale because they cite missing code.
+        """
         query = (
             "SELECT DISTINCT fingerprint FROM causes JOIN pages USING (path)"
             " WHERE is_open AND fingerprint IN (SELECT value FROM json_each(?)) ORDER BY fingerprint"
@@ -196,7 +199,10 @@ class CausePages:
         return list(self._cache.select(where, name))
 
     def shared(self) -> list[str]:
-        """Return the fingerprints that occur on more than one page, sorted."""
+        """Return the causes that may have more than one page, sorted.
+
+        These are the fingerprints on several pages, and the current names of causes that a page calls by a former name.
+        """
         query = "SELECT fingerprint FROM causes GROUP BY fingerprint HAVING COUNT(*) > 1 ORDER BY fingerprint"
         shared = {row[0] for row in self._cache.db.execute(query)}
         rows = self._cache.db.execute(_OF_RUNS)

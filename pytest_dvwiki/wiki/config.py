@@ -1,4 +1,4 @@
-"""Configuration of the services, for callers without a pytest session."""
+"""Configuration of the wiki services, for callers without a pytest session."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ class WikiConfig(Struct, frozen=True):
         except backends.BackendError as error:
             raise SettingsError(f"search_backend: {error}") from error
         if min(self.max_context_tokens, *self._given().values(), 0) < 0:
-            raise SettingsError("max_context_tokens and its shares cannot be negative")
+            raise SettingsError("max_context_tokens and its shares cannot be negative; set them to 0 or more")
         if sum(self._given().values()) > self.max_context_tokens:
             raise SettingsError(
                 f"max_context_tokens is {self.max_context_tokens}, less than the sum of its shares ({self._given()});"
@@ -86,7 +86,7 @@ class WikiConfig(Struct, frozen=True):
 
     @property
     def layout(self) -> Layout:
-        """Return the folders of the project."""
+        """Return the folders of the project that the wiki belongs to."""
         if not self.wiki_dir.is_absolute():
             root = find_root(Path.cwd())
             return Layout(root=root, wiki=root / self.wiki_dir)

@@ -25,11 +25,11 @@ first."""
 
 
 def page(tests: Sequence[FlakyTest], page_of: Callable[[str], str | None]) -> str:
-    """Return the content of the page.
+    """Return the content of the page of flaky tests.
 
     Args:
-        tests: The flaky tests.
-        page_of: Returns the path of a cause's bug page, or None.
+        tests: The flaky tests, in the order to show them.
+        page_of: Returns the path of a cause's bug page; None if there is none.
     """
     causes: dict[str, list[tuple[FlakyTest, int, Attempt]]] = {}
     for test in tests:

@@ -20,7 +20,7 @@ INDEX = "index.md"
 FLAKY = "flaky.md"
 OWN = {category: f"{category}/_index.md" for category in CATEGORIES}
 FILES = (INDEX, *OWN.values())
-"""All index files."""
+"""The paths of all index files, relative to the wiki."""
 _TITLE_LENGTH = 100
 _COMMIT = 7
 _MOST_OF_A_COMMIT = 20
@@ -96,10 +96,10 @@ class Top(NamedTuple):
 
 
 def indexes(rows_of: Callable[[str], list[tuple[str, str]]], top: Top) -> dict[str, bytes]:
-    """Return all index files by their path in the wiki.
+    """Return the content of each index file, by its path in the wiki.
 
     Args:
-        rows_of: Returns name and `cells` of each page of a category, sorted by name.
+        rows_of: Returns the name and the `cells` of each page of a category, sorted by name.
         top: What to show above the tables.
     """
     rows = {category: rows_of(category) for category in CATEGORIES}
@@ -139,7 +139,10 @@ def _came_together(commit: str, names: Sequence[str]) -> str:
 
 
 def commit_of(page: PageSummary) -> str:
-    """Return the commit or range that introduced an open bug; empty if uncertain, or if the bug is stale or passing."""
+    """Return the commit, or range of commits, that introduced a bug.
+
+    The string is empty if that is uncertain, or if the bug is settled, stale or passing.
+    """
     is_open = page.category == "bugs" and not page.problem and page.status not in ENDED
     is_gone = page.metadata.get("stale") is True or bool(page.text("passes_since"))
     return page.text("came_with") if is_open and not is_gone else ""
@@ -155,9 +158,9 @@ def _table(level: str, category: str, folder: str, rows: Sequence[tuple[str, str
 
     Args:
         level: The heading's prefix, `#` or `##`.
-        category: The category.
-        folder: Path from the index file to the pages, with a trailing slash.
-        rows: Name and cells of each page, sorted by name.
+        category: The name of the category.
+        folder: Path from the index file to the pages, with a trailing slash; empty if they are in the same folder.
+        rows: Name and `cells` of each page, sorted by name.
     """
     columns = table(("Page", *_COLUMNS[category][0]), ())
     return "\n".join([heading(level, category, len(rows)), "", columns, *(line(folder, *row) for row in rows)])

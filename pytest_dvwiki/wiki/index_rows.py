@@ -17,7 +17,7 @@ class IndexRows:
         self._cache = cache
 
     def rows(self, category: str) -> list[tuple[str, str]]:
-        """Return the name and index cells of each page of a category."""
+        """Return the name and index cells of each page of a category, sorted by name."""
         query = "SELECT path, cells FROM pages WHERE category = ? AND cells IS NOT NULL ORDER BY path"
         found = self._cache.db.execute(query, (category,))
         return [(path[len(category) + 1 : -len(".md")], cells) for path, cells in found]
@@ -39,12 +39,12 @@ class IndexRows:
         return {path: (before, now) for path, before, now in rows}
 
     def is_current(self, files: Iterable[str]) -> bool:
-        """Return whether the index files are unchanged since they were last written."""
+        """Return whether nobody has changed these index files since dvwiki last wrote them."""
         states = {path: (size, mtime) for path, size, mtime in self._cache.db.execute("SELECT * FROM index_files")}
         return all(states.get(path, ()) == self._cache.state(path) for path in files)
 
     def note_written(self, files: Iterable[str]) -> None:
-        """Remember that the index files match the pages."""
+        """Note that these index files have just been written: no row is outdated."""
         with self._cache.batch():
             self._cache.db.execute("DELETE FROM unlisted")
             rows = [(path, *self._cache.state(path)) for path in files]

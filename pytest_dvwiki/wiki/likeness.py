@@ -95,7 +95,8 @@ def _candidates(archive: Archive, occurrence: Occurrence, mine: Sequence[str]) -
     the causes in `mine` are left out.
     """
     tests = sorted({test.nodeid for test in occurrence.tests})[:_TESTS]
-    # The plus disables the index by subtype, which would read all its occurrences, not only those of a few tests.
+    # The plus disables the index by subtype: with it, SQLite would read all occurrences of the subtype, not only those
+    # of a few tests.
     subtype = "+subtype" if tests else "subtype"
     place = (
         "fingerprint IN (SELECT fingerprint FROM failed WHERE nodeid IN (SELECT value FROM json_each(:tests)))"

@@ -136,7 +136,7 @@ class PageCache(contextlib.AbstractContextManager["PageCache"]):
         )
         present = {path: state for path, state in listed.items() if path.partition("/")[0] in pending}
         changed = [path for path, state in present.items() if known.get(path) != state]
-        # After `listing` was taken, others may have written a page and noted it here.
+        # After `listing` was made, another process may have written a page and put it into this cache.
         gone = {path for path in known.keys() - present.keys() if self.state(path) == NOWHERE}
         times = {path: time for path, time in listing.folders.items() if path.partition("/")[0] in pending}
         read = {path: time for path, time in times.items() if time != remembered.get(path)}
@@ -166,9 +166,10 @@ class PageCache(contextlib.AbstractContextManager["PageCache"]):
 
     @contextlib.contextmanager
     def writing(self, path: str) -> Iterator[None]:
-        """Prevent a page's folder from being read again after a write by this process.
+        """Note the new modification time of a page's folder after a write inside the context.
 
-        A folder that somebody else changed before is still read again.
+        Then `refresh` does not read the folder again because of that write. It still does if another process changed
+        the folder before.
         """
         folder = path.rpartition("/")[0]
         before = self.state(folder).mtime_ns if folder.split("/", 1)[0] in CATEGORIES else None
@@ -235,7 +236,14 @@ class PageCache(contextlib.AbstractContextManager["PageCache"]):
         return found[0] if len(found) == 1 else None
 
     def standing(self, categories: Sequence[str], paths: Collection[str]) -> set[str]:
-        """Return the given paths of readable pages that are not stale, or stale only because they cite missing code."""
+        """Return which of the given paths belong to readable pages that are not stale.
+
+        A page that is stale because it cites missing code is included.
+
+        Args:
+            categories: Only pages of these categories.
+            paths: Paths of pages, relative to the wiki.
+        """
         query = (
             "SELECT path FROM pages WHERE path IN (SELECT value FROM json_each(?)) AND stands"
             " AND +category IN (SELECT value FROM json_each(?))"  # the plus disables the index of categories
@@ -247,12 +255,12 @@ class PageCache(contextlib.AbstractContextManager["PageCache"]):
         return {path for (path,) in self.db.execute("SELECT path FROM pages WHERE points")}
 
     def unreadable(self, categories: Sequence[str]) -> list[PageSummary]:
-        """Return the pages with unreadable frontmatter."""
+        """Return the pages of some categories with unreadable frontmatter, sorted by path."""
         where = "WHERE problem != '' AND category IN (SELECT value FROM json_each(?)) ORDER BY path"
         return list(self.select(where, json.dumps(categories)))
 
     def all(self, category: str) -> Iterator[PageSummary]:
-        """Return the pages of a category, by name."""
+        """Yield the pages of a category, sorted by path."""
         return self.select("WHERE category = ? ORDER BY path", category)
 
     def count(self, category: str) -> int:
@@ -280,7 +288,7 @@ class PageCache(contextlib.AbstractContextManager["PageCache"]):
 
 
 def summary_of(path: str, data: bytes, problem: str = "", known: dict[str, Any] | None = None) -> PageSummary:
-    """Return the summary of a page.
+    """Return the frontmatter of a page and data about its text.
 
     Args:
         path: Path of the page, relative to the wiki.

@@ -26,7 +26,7 @@ NOWHERE = State(-1, -1)
 
 
 def state_of(file: Path) -> State:
-    """Return the state of a file."""
+    """Return a file's size and modification time; `NOWHERE` if the file does not exist."""
     try:
         status = os.stat(file)  # noqa: PTH116 (saves a third of the time)
     except OSError:
@@ -65,7 +65,7 @@ def list_pages(wiki: Path, folders: Iterable[str]) -> PageListing:
 
 
 def page_files(wiki: Path, folder: str, times: dict[str, int] | None = None) -> Iterator[tuple[str, os.stat_result]]:
-    """Yield the pages in a folder and in its sub-folders, each with the state of its file.
+    """Yield the path of each page in a folder and in its sub-folders, with the status of its file.
 
     Args:
         wiki: The wiki.

@@ -57,7 +57,7 @@ class PageSummary(Struct, frozen=True):
     opening: str = ""
     """The first line of the page's text that is not a heading."""
     version: str = ""
-    """A hash of the page's content; a write passes it to say which version it is based on."""
+    """A hash of the page's content; a writer passes the hash of the version that the new content is based on."""
     words: int = 0
 
     @property
@@ -100,7 +100,7 @@ class PageSummary(Struct, frozen=True):
     def cause(self) -> str:
         """Return the cause's name: the fingerprint, plus a task id if the check had already reported another cause."""
         fingerprint, cause = self.text("fingerprint"), self.text("cause")
-        # People set any other value, for a purpose of their own.
+        # Any other value was set by people, for a purpose of their own.
         return cause if fingerprint and cause.startswith(f"{fingerprint}/") else fingerprint
 
     def fingerprints(self, *more: str) -> tuple[str, ...]:

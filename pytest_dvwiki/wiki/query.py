@@ -100,7 +100,7 @@ class WikiHistory(AbstractContextManager["WikiHistory"]):
 
     @cached_property
     def archive(self) -> Archive:
-        """Return the records."""
+        """Return the records, which are opened at the first use."""
         wiki = self._layout.wiki
         self._is_without_wiki = not wiki.is_dir()
         archive = Archive(self._layout.tasks, None if self._is_without_wiki else wiki / ".cache" / "records.sqlite")
@@ -110,7 +110,7 @@ class WikiHistory(AbstractContextManager["WikiHistory"]):
 
     @cached_property
     def page_cache(self) -> PageCache:
-        """Return the pages."""
+        """Return the cache of pages, which is opened at the first use."""
         wiki = self._layout.wiki
         page_cache = PageCache(wiki, wiki / ".cache" / "pages.sqlite" if wiki.is_dir() else None)
         if self._reads:
@@ -212,14 +212,14 @@ class WikiHistory(AbstractContextManager["WikiHistory"]):
         without_fix: bool = False,
         taken: Collection[str] = (),
     ) -> str:
-        """Determine and remember the cause of a failure in the current run, which is not on record yet.
+        """Return and remember the cause of a failure in the current run, which is not on record yet.
 
         Args:
             occurrence: The failure.
             task_id: The run.
             changes: For each earlier fix related to this check, what has changed and what has passed since.
             undone: Causes of the check that cannot explain the failure in the current run.
-            without_fix: True if the run's commit lacks one of these fixes.
+            without_fix: True if the run's commit lacks one of the earlier fixes.
             taken: Causes of the check's other failures in the current run.
         """
         fingerprint = self._known(check_of(occurrence.fingerprint))
@@ -255,7 +255,7 @@ class WikiHistory(AbstractContextManager["WikiHistory"]):
         return self.archive.has_noise()
 
     def noisy_tests(self, text: str) -> set[str]:
-        """Return the tests that passed although they printed an error message; an empty name stands for every test."""
+        """Return the tests that passed although they printed this error message; an empty name stands for all tests."""
         return self.archive.noisy_tests(text)
 
     def open_causes(self, fingerprint: str) -> tuple[str, ...]:
@@ -263,7 +263,7 @@ class WikiHistory(AbstractContextManager["WikiHistory"]):
         return self.archive.open_causes(self._known(fingerprint))
 
     def last_causes(self, fingerprint: str, nodeids: Collection[str]) -> Mapping[str, str]:
-        """Map each test to the cause with which it last failed at a check; others are left out."""
+        """Map each test to the cause of its last failure at a check; tests that never failed there are left out."""
         return self.archive.last_causes(self._known(fingerprint), nodeids)
 
     def reference(self, cause: str) -> str:
@@ -326,7 +326,7 @@ class WikiHistory(AbstractContextManager["WikiHistory"]):
         return self.page_cache.get(f"patterns/{file_name(failure_subtype)}.md")
 
     def undone_fix(self, occurrence: Occurrence) -> FixState | None:
-        """Return the newest fix of a cause that, according to a new occurrence, did not last; None if there is none."""
+        """Return the newest fix of a cause that did not last, as its new occurrence shows; None if there is none."""
         fingerprint = self._known(occurrence.fingerprint)
         return self.archive.undone(
             self._prints(fingerprint), [of_failure(occurrence, test) for test in occurrence.tests]
@@ -335,8 +335,7 @@ class WikiHistory(AbstractContextManager["WikiHistory"]):
     def regressed(self, occurrence: Occurrence, *, fix_in_place: bool = False) -> bool:
         """Return whether an occurrence is the first since the cause's page was closed, or since a fix that held.
 
-        If the fix is still in the sources, the check may report a different fault, so only a closed page makes this a
-        regression.
+        If the fix is still in the sources, the check may report a different fault: then only a closed page counts.
         """
         known = self.cause(occurrence.fingerprint)
         undone = self.undone_fix(occurrence) if known is not None and known.newest_fix is not None else None
@@ -387,6 +386,12 @@ class WikiHistory(AbstractContextManager["WikiHistory"]):
 
         Only passes on the test's simulator are returned, unless the test failed before a simulator was chosen. If a
         build failed, runs in which the same build succeeded are included.
+
+        Args:
+            cause: The cause of the failure.
+            test: The failing test.
+            before: Sort key of a run; later passes are ignored.
+            edited: Whether to include runs with uncommitted changes, if the files are on record.
         """
         target = Target(
             test.nodeid, ANY if precedes_simulator(cause, test) else test.simulator or "", test.config or ""

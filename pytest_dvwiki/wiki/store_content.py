@@ -30,7 +30,7 @@ def part_of(text: str, place: Address) -> str | Written:
 
 
 def span_of(text: str, place: Address) -> tuple[int, int]:
-    """Return the start and end of a part that is known to exist."""
+    """Return the start and end, in characters, of a part that is known to exist."""
     found = parts.part(text, place.heading or "")
     assert found is not None  # noqa: S101 (it was found before)
     return found
@@ -106,7 +106,7 @@ def _refuse_owned_changes(before: str, after: str, place: Address, *, may_remove
 
 
 def ended(text: str) -> str:
-    """Add a final line feed if it is missing."""
+    """Return text with a line feed at its end, added if it is missing."""
     return text if text.endswith("\n") else f"{text}\n"
 
 
@@ -119,5 +119,5 @@ def decoded(data: bytes, place: Address) -> str | Written:
 
 
 def denied(address: Address | str, reason: str) -> Written:
-    """Return a refusal."""
+    """Return a refused write of an address, with the reason."""
     return Written(status="denied", address=str(address), reason=reason)

@@ -79,7 +79,7 @@ class MemoryStore(CheckedStore):
             head = text or f"# {title}\n\n"
             self._wiki.files[path] = f"{head}## [{today()}] {line}\n".encode()
 
-    def _propose(self, kind: Kind, target: str, text: str, reason: str) -> str:  # noqa: ARG002 (nobody reads reasons here)
+    def _propose(self, kind: Kind, target: str, text: str, reason: str) -> str:  # noqa: ARG002 (reasons are not kept)
         if (kind, target, text) not in self._wiki.proposals:
             self._wiki.proposals.append((kind, target, text))
         return str(self._wiki.proposals.index((kind, target, text)))

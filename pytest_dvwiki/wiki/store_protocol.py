@@ -119,13 +119,13 @@ class Turn:
         if len(read) < section.read_cap:
             return None
         return (
-            f"this turn has read {section.address} {count(len(read), 'time')}, which is its read_cap:"
-            f" {', '.join(dict.fromkeys(read))}; write what you found (a commit, an append or a handoff ends the turn),"
-            " or choose from the list, which is not counted"
+            f"this turn has read {section.address} {count(len(read), 'time')} ({', '.join(dict.fromkeys(read))}), the"
+            " most that its read_cap allows; write what you found (a commit, an append or a handoff ends the turn), or"
+            " use `list`, which is not counted"
         )
 
     def note(self, section: Section, address: str) -> None:
-        """Count a read."""
+        """Count a read of an address, which belongs to a section."""
         self._read.setdefault(str(section.address), []).append(address)
 
     def end(self) -> None:

@@ -1,8 +1,8 @@
 """The rules of every store of pages: who may write what, versions, read caps and handoffs.
 
-A version is a hash of the content that was read. A write passes it, so that it never overwrites a change that somebody
-else made in between. Refusals are returned, not raised; they give the reason and what would be allowed. A subclass of
-`CheckedStore` defines where the pages are kept.
+A version is a hash of the content that was read. A caller passes the version with a write, so that the write never
+overwrites a change that somebody else made in between. Refusals are returned, not raised; they give the reason and what
+would be allowed. A subclass of `CheckedStore` defines where the pages are kept.
 """
 
 from __future__ import annotations
@@ -72,8 +72,8 @@ _LINE_BY = re.compile(r"^## \[[^\]]*\] (?:note \| - \| (?P<note>\S+):|handoff \|
 class CheckedStore(abc.ABC):
     """Reads and writes pages in one role, wherever the pages are kept; implements `Store`.
 
-    This class is long because the rules of its calls belong together. A subclass may raise `WikiError` if its pages
-    cannot be written.
+    This class is long because the rules for all its methods belong together. A subclass may raise `WikiError` if its
+    pages cannot be written.
 
     Args:
         role: A role of the schema.
@@ -97,7 +97,7 @@ class CheckedStore(abc.ABC):
 
     @abc.abstractmethod
     def _schema_text(self) -> str:
-        """Return the text of the schema."""
+        """Return the schema as YAML text."""
 
     @abc.abstractmethod
     def _summaries(self, categories: Sequence[str]) -> list[PageSummary]:
@@ -113,7 +113,7 @@ class CheckedStore(abc.ABC):
 
     @abc.abstractmethod
     def _replace(self, path: str, decide: Callable[[bytes | None], bytes | None], log_text: str) -> str | None:
-        """Replace the bytes of a page with the result of `decide`, under the lock; if that is None, change nothing.
+        """Replace the bytes of a page with what `decide` returns for them, under the lock; None means no change.
 
         Returns:
             Why the page could not be written; None if there was no problem.
@@ -127,7 +127,7 @@ class CheckedStore(abc.ABC):
     def _propose(self, kind: Kind, target: str, text: str, reason: str) -> str:
         """Put a proposal into the review queue, and return its id."""
 
-    def _keeper(self, place: Address) -> Address | None:  # noqa: ARG002 (where pages are merged)
+    def _keeper(self, place: Address) -> Address | None:  # noqa: ARG002 (for stores that merge pages)
         """If another page now keeps a bug page's cause, return the matching address there; else None."""
         return None
 
@@ -431,7 +431,7 @@ class CheckedStore(abc.ABC):
         return place
 
     def _is_listed(self, place: Address) -> bool:
-        """Return whether a page exists although dvwiki would not give it this name."""
+        """Return whether the list has a page at this address; people may use names that dvwiki would not give."""
         return any(page.path == place.path for page in self._summaries([place.category]))
 
     def _exists(self, place: Address) -> bool:
@@ -453,7 +453,7 @@ class CheckedStore(abc.ABC):
             return denied(place, self._may_write(section))
         if section.mode != mode:
             way = "append" if section.mode == "log" else "commit"
-            return denied(place, f"{section.address} is a {section.mode}: write it with `{way}`")
+            return denied(place, f"{section.address} has the mode {section.mode}: write it with `{way}`")
         if place.category in CATEGORIES and place.page is None:
             return denied(place, f"{place} is a category; give one of its pages, or a new page")
         if mode == "log" and place.category in CATEGORIES and place.heading is None:

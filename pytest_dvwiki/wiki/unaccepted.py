@@ -18,14 +18,17 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 ACCEPT = "accept"
-"""The log's operation for a person accepting what an agent wrote."""
+"""The name of the log's operation when a person accepts what an agent wrote."""
 _WRITTEN = re.compile(
     rf"^## \[[^\]]*\] (?P<what>commit|{ACCEPT}) \| - \| (?P<address>[^\n]+) by (?P<who>\S[^\n]*)$", re.MULTILINE
 )
 
 
 def unaccepted(wiki: Path) -> dict[str, str]:
-    """Return the addresses of pages and sections whose last edit is an agent's, each with the agent's role."""
+    """Return the addresses of pages and sections that an agent edited last and no person accepted.
+
+    Each address is mapped to the agent's role.
+    """
     return _unaccepted(wiki, *(state_of(wiki / name) for name in ("log.md", NAME)))
 
 

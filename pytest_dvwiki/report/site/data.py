@@ -212,7 +212,7 @@ class Data:
 
     @property
     def names(self) -> list[str]:
-        """Return the names of the regressions with the most of the newest runs, the one with the most runs first."""
+        """Return the names of the regressions with the most runs among the newest runs, most runs first."""
         return [name for name, _ in Counter(run.name for run in self.newest_runs).most_common(_MOST_NAMES)]
 
     def charts(self, name: str) -> list[Chart]:

@@ -324,9 +324,9 @@ class _Site:
 def evidence(occurrence: Occurrence) -> list[tuple[str, bool]]:
     """Return the lines of an excerpt, each with whether it is part of the first cause.
 
-    The message of a cause can span several lines, or be only part of a line. If the excerpt does not contain it, the
-    search is repeated without the source location and then without the exception type, because both may have been added
-    to it.
+    The message of a cause can span several lines, or be only part of a line. If the excerpt does not contain the
+    message, the search is repeated without the message's source location, and then also without its exception type,
+    because both may have been added to the message.
     """
     lines = clean(occurrence.excerpt).expandtabs().strip("\n").split("\n") if occurrence.excerpt.strip() else []
     message = " ".join(clean(occurrence.primary).split())
@@ -362,7 +362,7 @@ def _hash(*parts: str) -> str:
 
 
 def _hours(hours: float) -> str:
-    """Return a duration in words."""
+    """Return a number of hours as text, in seconds, minutes, hours or days."""
     if hours < 1:
         return f"{hours * 60:.1f} min" if hours * 60 >= 1 else f"{hours * 3600:.1f} s"
     return f"{hours:.1f} h" if hours < 48 else f"{hours / 24:.1f} days"  # noqa: PLR2004
@@ -373,7 +373,7 @@ def _wiki_url(page: PageSummary) -> str:
 
 
 def _chunks(base: str, rows: Sequence[_Row], most: int) -> list[tuple[str, list[_Row], list[tuple[str, str]]]]:
-    """Divide rows into pages: the path and rows of each page, and links (name and number) to all of them."""
+    """Divide rows into pages; return each page's path and rows, and links (name and number) to all these pages."""
     parts = [list(rows[at : at + most]) for at in range(0, len(rows), most)] or [[]]
     paths = [f"{base}{f'-{number}' if number else ''}.html" for number in range(len(parts))]
     names = [(path.rpartition("/")[2], str(number + 1)) for number, path in enumerate(paths)]

@@ -45,7 +45,7 @@ class Server(ThreadingHTTPServer):
 
 
 class _SiteHandler(SimpleHTTPRequestHandler):
-    """Serves files of the site. Each page carries its version, to detect when a newer one is available."""
+    """Serves files of the site; each page carries the report's version, so that it can detect a newer version."""
 
     server: Server
 
@@ -90,7 +90,7 @@ def state(layout: Layout) -> tuple[object, ...]:
 
 
 def serve(layout: Layout, folder: Path, port: int, ready: Callable[[Server], None]) -> None:
-    """Make the report, serve it, and rebuild it after changes, until it is interrupted or the server is shut down.
+    """Make the report, serve it, and rebuild it after changes, until an interrupt or a shutdown of the server.
 
     Args:
         layout: The project.

@@ -270,7 +270,7 @@ class _Bm25Index(WikiSearchIndex):
 
     def _note_changes(self, index: _Index, different: dict[str, State], gone: set[str]) -> bool:
         """Record which pages changed or were deleted; return whether this altered the index's `changes`."""
-        changes = dict(index.changes)  # queries may be reading the current ones
+        changes = dict(index.changes)  # a copy: queries may be reading the current changes
         touched = False
         for path in gone:
             known = index.listed.get(path)
@@ -352,8 +352,8 @@ class _Bm25Index(WikiSearchIndex):
         index.folder = folder
         before = self._stored()
         self._write_list(index)
-        # Keep the previous index: another process may have mapped its files, and on some file systems it would lose
-        # the content of deleted files.
+        # Keep the previous index: another process may have mapped its files, and on some file systems a mapping loses
+        # its content when the file is deleted.
         kept = {folder.name, before.folder if before else ""}
         for other in self._home.iterdir():
             if other.is_dir() and other.name not in kept:
@@ -418,7 +418,7 @@ def _digest_of_file(path: Path) -> str:
 
 
 def _is_sound(folder: Path, files: dict[str, str], names: Collection[str]) -> bool:
-    """Return whether these files of an index still have their recorded hashes."""
+    """Return whether the files `names` of an index still have the hashes recorded in `files`."""
     try:
         return all(_digest_of_file(folder / name) == files.get(name) for name in names)
     except OSError:

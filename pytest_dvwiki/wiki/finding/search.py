@@ -59,7 +59,10 @@ class SearchResult(Struct, frozen=True):
 
     @property
     def warning(self) -> str:
-        """Return a warning about unreviewed text; empty for a proposal, because its status already says so."""
+        """Return a warning if the page has unreviewed text, else an empty string.
+
+        A proposal needs no warning, because `unreviewed` is its status.
+        """
         is_page = not self.page_path.startswith(f"{FOLDER}/")
         return f"holds {UNREVIEWED} text" if self.unreviewed and is_page else ""
 
@@ -192,7 +195,7 @@ class WikiSearchIndex(abc.ABC):
         """Rebuild the index from all pages.
 
         Args:
-            wiki_dir: Another wiki to use from now on.
+            wiki_dir: The folder of another wiki, to search from now on; None keeps the present wiki.
         """
         if wiki_dir is not None:
             self.wiki_dir = wiki_dir
@@ -299,7 +302,7 @@ class WikiSearchIndex(abc.ABC):
         return _parsed(self.data(path))
 
     def facets(self, path: str) -> Facets:
-        """Return the facets of a page."""
+        """Return the facets of a page, read from its content."""
         page = self.page(path)
         return Facets.of(path, page.metadata if page else {})
 
@@ -352,7 +355,7 @@ def _parsed(data: bytes) -> pages.Page | None:
 class NoIndex(WikiSearchIndex):
     """The search backend `none`, which finds nothing."""
 
-    def ranking(self, query: str) -> Ranking:  # noqa: ARG002 (whatever is asked)
+    def ranking(self, query: str) -> Ranking:  # noqa: ARG002 (the signature of the base class)
         """Return no pages."""
         return []
 
@@ -361,5 +364,5 @@ class KeywordIndex(WikiSearchIndex):
     """The search backend `keyword`, which has no index: each query reads all pages."""
 
     def ranking(self, query: str) -> Ranking:
-        """Return the pages as ranked by `keyword.rank`."""
+        """Return the path and score of each page that shares a word with the query, best first, as `rank` does."""
         return rank(query, ((path, words_of(path, self.data(path))[0]) for path in self.present()))

@@ -121,7 +121,7 @@ def effective_type(page: PageSummary, origin: str = "") -> str:
 
 
 def facts(page: PageSummary) -> PageFacts:
-    """Return the facts that a bug page states about its cause."""
+    """Return what outputs show of a bug page: path, status, type, owner, specification section and links."""
     return PageFacts(
         path=page.path,
         status=page.text("status"),
@@ -142,6 +142,9 @@ def links(page: PageSummary) -> tuple[str, ...]:
 
 def with_keys(data: bytes, keys: Mapping[str, Any]) -> bytes | pages.Refused:
     """Set some of the keys that people own; new keys go below the existing keys.
+
+    Returns:
+        The page's new bytes, or why the page cannot be edited.
 
     Raises:
         YamlError: The page's frontmatter cannot be read.
@@ -167,8 +170,9 @@ def new(name: str, origin: str, occurrence: Occurrence, description: str) -> pag
     label = f"`{occurrence.error_class}` / `{occurrence.failure_subtype}`"
     message = in_words(occurrence.primary, 400)
     shown = own_words(message) if is_own(occurrence.primary) else code(message or words, 400)
-    # All on one line: to compare files, git splits lines into pieces of at most 64 bytes. Since the first words differ,
-    # all pieces differ, so git does not take two pages with the same description for one renamed page.
+    # The symptom is on one line: to compare files, git splits lines into pieces of at most 64 bytes. As the first words
+    # of two symptoms differ, so do all their pieces, and git does not take two pages with the same description for one
+    # renamed page.
     symptom = f"{shown} ({label}){f': {description}' if description else ''}"
     people = {"type": origin, "status": "open", "spec_section": None, "owner": None}
     people |= {key: one_line(value, _KEY) for key in ("spec_section", "owner") if (value := getattr(occurrence, key))}
@@ -253,11 +257,11 @@ def is_pointer(page: PageSummary) -> bool:
 
 
 def pointer_regions(page: PageSummary, keeper: PageSummary) -> dict[str, str]:
-    """Return the region for a page that only points to the page where its cause is now recorded."""
+    """Return the region of a page that only points to the page where its cause is now recorded."""
     link = f"[{keeper.name}]({keeper.place}.md)"
     if page.leads_to:
         reason = f" ({why(page)})" if why(page) else ""
         text = f"This page was merged into {link}{reason}, which shows the runs of both. What people wrote here stays."
     else:
-        text = f"{link} already keeps this cause, and shows what the records say. What people wrote here stays."
+        text = f"This cause is on record at {link}, which shows its runs. What people wrote here stays."
     return one_region(("Evidence", text))

@@ -75,7 +75,7 @@ def _also(causes: Sequence[str], page_of: Callable[[str], str | None]) -> str:
 
 
 def _elsewhere(state: FixState) -> str:
-    """Describe where else a fix was seen: on which branches, and how many other tests of its cause passed."""
+    """Name the branches where a fix passed, if there are several, and count the cause's other tests that passed."""
     clauses = []
     if len(state.branches) > 1:
         clauses.append(f"on {few([*map(code, state.branches)], _OTHERS)}")
@@ -136,7 +136,7 @@ def _became(state: FixState) -> str:
 
 
 def _reckoning(state: FixState) -> str:
-    """Explain how many passing runs a fix needs as proof, and how that number is computed."""
+    """Explain how many passing runs a fix needs as proof, and how that number is computed; empty if it needs none."""
     past, needed = state.past, state.fix.needed_as_proof
     if past is None or state.fix.counts:
         return ""
@@ -159,7 +159,7 @@ def _reckoning(state: FixState) -> str:
         if past.comes_and_goes
         else "No seed on record determines their stimulus, so no single pass proves the fix."
         if state.failed_seed == UNKNOWN_SEED
-        else "The change may have altered the stimulus of that seed, so no single pass proves the fix."
+        else f"The change may have altered the stimulus of {seed}, so no single pass proves the fix."
         if state.seed_passed
         else f"A single pass with {seed} proves the fix, unless the change altered the stimulus of that seed."
     )

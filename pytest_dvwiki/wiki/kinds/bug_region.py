@@ -99,14 +99,14 @@ def regions(
 def one_region(*sections: tuple[str, str]) -> dict[str, str]:
     """Return the region of a bug page, made of these sections.
 
-    There are no blank lines around the headings. With blank lines, git would match the headings to those of the earlier
-    layout, and merge people's text from there into this region, where the next run would delete it.
+    There are no blank lines around the headings. With blank lines, git would match them to the headings of pages in the
+    earlier layout, and merge people's text from those pages into this region, where the next run would delete it.
     """
     return {former.RECORDS: "\n".join(f"## {heading}\n{content}" for heading, content in sections)}
 
 
 def why(page: PageSummary) -> str:
-    """Return the reason that people gave for replacing a page; empty if no page replaces it."""
+    """Return the reason that people gave for replacing a page; empty if they gave none, or no page replaces it."""
     return escape(one_line(page.text("superseded_reason"))) if page.leads_to else ""
 
 
@@ -147,7 +147,7 @@ def _cite(task: str, log: LogReference | None) -> str:
 
 
 def _first_cause(newest: Occurrence) -> str:
-    """Return the line that shows a cause's message, as last reported."""
+    """Return the line that shows the first cause of the newest occurrence."""
     primary = newest.primary.strip()
     if is_own(primary):
         return f"- First cause, from how the simulation ended: {own_words(primary)}"
@@ -186,7 +186,7 @@ def _reproduce(history: CauseHistory, stated: Sequence[tuple[Statement, str]], s
     source = sources.cite(history.task_ids[0])
     found = next(((each, words) for each, words in stated if isinstance(each, Reproduce)), None)
     if found is None or not isinstance(found[0], Reproduce):
-        if history.newest.reproduce.strip():  # a record of schema 1 has text, to be run in pytest's root folder
+        if history.newest.reproduce.strip():  # a record of schema 1 has the command as text
             return f"The last failure{source}:\n{fence(history.newest.reproduce, 'sh')}"
         return "No command is on record for the newest occurrence."
     command = found[0].command
@@ -199,14 +199,14 @@ def _reproduce(history: CauseHistory, stated: Sequence[tuple[Statement, str]], s
         parts.append(note)
     if (choice := chooses_by(command)) is not None:
         # An earlier test of the simulation may have left the design in a state that no reset leads to.
-        parts.append(f"If it passes alone, run it after the other tests of its simulation: without {code(choice)}.")
+        parts.append(f"If the test passes alone, run all tests of its simulation: leave out {code(choice)}.")
     if masked_note(command):
         parts.append(f"{masked_note(command)}.")
     for each, words in stated:
         if isinstance(each, Unseeded):
             parts.append(f"{sentence(words)}{source}")
         if isinstance(each, Compare):
-            parts.append(f"With this seed it passed{sources.cite(each.task_id)}:\n{_shell(each.command)}")
+            parts.append(f"With this seed the test passed{sources.cite(each.task_id)}:\n{_shell(each.command)}")
     return "\n\n".join(parts)
 
 

@@ -39,7 +39,7 @@ def is_of(page: PageSummary, covergroup: str, bin_name: str) -> bool:
 def new(page: str, hole: Hole) -> pages.PageDraft:
     """Return a new coverage page named `page`, with empty owned keys and regions."""
     first = hole.first.state
-    # The scenario is for people and agents to write; the counts of a coverage report are in the history.
+    # A hole from a coverage report has no scenario yet: people or agents write it. Its counts are in the history.
     scenario = first.scenario or "" if first.hits is None else ""
     covergroup, bin_name = one_line(hole.covergroup, _NAME), one_line(hole.bin, _NAME)
     people = {

@@ -47,18 +47,18 @@ _WORDS = 60
 UNWRITTEN = "Nobody has written this yet."
 
 
-def new(name: str, lesson: Subtype | None) -> pages.PageDraft:
+def new(name: str, entry: Subtype | None) -> pages.PageDraft:
     """Return a new pattern page, with empty owned keys and regions.
 
     Args:
         name: The subtype.
-        lesson: The subtype's entry in the registry; None if it has none.
+        entry: The subtype's entry in the registry; None if it has none.
     """
     page = file_name(name)
-    title = lesson.title if lesson else name.replace("_", " ")
+    title = entry.title if entry else name.replace("_", " ")
     description, signature, fix, checklist = (
-        (each.strip() or UNWRITTEN for each in (lesson.description, lesson.signature, lesson.fix, lesson.checklist))
-        if lesson
+        (each.strip() or UNWRITTEN for each in (entry.description, entry.signature, entry.fix, entry.checklist))
+        if entry
         else [UNWRITTEN] * 4
     )
     sections = (
@@ -107,12 +107,14 @@ def regions(
 
 def _signatures(subtype: SubtypeHistory, fix_of: Callable[[str], str | None]) -> str:
     if not subtype.patterns:
-        return "No pattern of the registry has recognised it yet."
+        return "No pattern of the registry has matched a failure of this subtype yet."
     rows = [
         (code(pattern), str(runs), code(task, 120), prose(fix_of(pattern) or ""))
         for pattern, runs, task in subtype.patterns
     ]
-    return "Patterns that recognised it:\n\n" + table(("Pattern", "Runs", "Newest task", "Fix"), rows)
+    return "Patterns that matched failures of this subtype:\n\n" + table(
+        ("Pattern", "Runs", "Newest task", "Fix"), rows
+    )
 
 
 def _history(subtype: SubtypeHistory, page_of: Callable[[str], str | None]) -> str:
@@ -163,14 +165,14 @@ def _shown(what: str, rows: Sequence[object]) -> str:
 
 
 def _causes(subtype: SubtypeHistory, page_of: Callable[[str], str | None]) -> str:
-    """Return a table of the causes behind the newest occurrences, with one row per page."""
+    """Return a table of the causes of the newest occurrences, with one row per page."""
     rows: dict[str, tuple[str, ...]] = {}
     for row in subtype.rows:
         cause = _cause(row.fingerprint, page_of)
         words = escape(masked_in_words(subtype.words.get(row.fingerprint, ""), _WORDS))
         rows.setdefault(cause, (cause, words, row.finished[:10], code(row.task_id, 120)))
     causes = "one cause" if subtype.causes == 1 else f"{subtype.causes} causes"
-    header = ("Cause", "What it says", "Last seen", "Task")
+    header = ("Cause", "First cause", "Last seen", "Task")
     return f"Causes, newest first ({causes} in all):\n\n{table(header, rows.values())}"
 
 

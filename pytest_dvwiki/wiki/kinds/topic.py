@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 TOPICS = ("architecture", "dependencies", "gotchas", "testing")
 DEFAULT_TOPIC = "gotchas"
-"""The topic of a lesson without a given topic."""
+"""The topic of a lesson for which no topic was given."""
 LESSONS, GENERAL, SUPERSEDED = "Lessons", "General", "Superseded"
 SECTIONS = (LESSONS, GENERAL, SUPERSEDED)
 SUMMARY = "Most confirmed"
@@ -66,7 +66,7 @@ class Lesson:
     superseded_by: str = ""
     """Id of the lesson that replaces this lesson; empty if there is none."""
     reason: str = ""
-    """Why the lesson no longer holds."""
+    """Why the lesson was superseded; empty if it was not."""
     see_also: tuple[tuple[str, str], ...] = ()
     """The ids of related lessons, each with the Markdown that follows it."""
     unreviewed: str = ""
@@ -76,7 +76,7 @@ class Lesson:
 
     @property
     def is_active(self) -> bool:
-        """Return whether the lesson still holds."""
+        """Return whether the lesson is still valid, not superseded."""
         return self.section != SUPERSEDED
 
     @property
@@ -124,7 +124,7 @@ def lesson(title: str, text: str, sources: Iterable[str], *, unreviewed: str = "
         sources: The contents of the lesson's citations.
         unreviewed: The author of the lesson, if a person still has to accept the lesson.
     """
-    # Outside text must not hold citations or other lines that only dvwiki writes.
+    # Text from outside must not contain citations or other lines that only dvwiki writes.
     title, text = (_CITATION.sub("(", each).lstrip("-+*=#> \t\n") for each in (title, text))
     title = f"{title} (lesson)" if title.strip() in SECTIONS or not title.strip() else title
     if len(one_line(title)) > _TITLE and not text.startswith(title):
@@ -146,7 +146,7 @@ def source(task_id: str, day: str) -> str:
 
 
 def reason(text: str) -> str:
-    """Format untrusted text as the reason why a lesson no longer holds."""
+    """Format untrusted text as the reason why a lesson was superseded."""
     return prose(text, _REASON)
 
 
@@ -222,7 +222,7 @@ def new(topic: str) -> bytes:
 
 
 def with_lessons(data: bytes, listed: Sequence[Lesson]) -> bytes:
-    """Replace the lessons of a page; all other text stays.
+    """Return a page with its lessons replaced; all other text stays.
 
     Raises:
         UnicodeDecodeError: The page is not UTF-8.

@@ -28,7 +28,7 @@ def settle(data: bytes, owned: Collection[str]) -> Settled | None:
     Our side is kept; the next build corrects the keys and regions.
 
     Returns:
-        The page with these conflicts resolved; None if the page has no conflict.
+        The page with these conflicts resolved; None if the page has no complete conflict, or is not UTF-8.
     """
     if not may_be_in(data):
         return None
@@ -46,9 +46,9 @@ def settle(data: bytes, owned: Collection[str]) -> Settled | None:
 
 
 def markers(data: bytes, owned: Collection[str]) -> list[tuple[int, bool]]:
-    """Return the line where each conflict begins, and whether a person has to resolve it.
+    """Return the line number of each conflict's beginning, and whether a person has to resolve the conflict.
 
-    If one marker of a conflict is missing, return the lines of its other markers.
+    If a conflict lacks one of its markers, each of the other markers has an entry instead.
     """
     text = data.decode("utf-8", "replace")
     if not CONFLICT.search(text):

@@ -32,7 +32,10 @@ _HEADINGS = {
 
 
 def converted(data: bytes, page: str) -> bytes | pages.Refused:
-    """Return a bug page in the current layout, with one region; unchanged if it already has that layout."""
+    """Return a bug page in the current layout, with one region; unchanged if it already has that layout.
+
+    A page with wrong region marks is refused.
+    """
     if _HEADINGS.keys().isdisjoint(pages.region_names(data)):
         return data
     text = data.decode("utf-8", "surrogateescape")

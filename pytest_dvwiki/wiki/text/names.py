@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 LONGEST = 100
 _LENGTHENED = re.compile(rf"(?<=^.{{{LONGEST}}})_[0-9a-f]{{8}}$")
 _UNSAFE = re.compile(r"[^A-Za-z0-9_.-]")
-# Windows treats these as devices, with any extension; a wiki in git may be checked out there too.
+# Windows treats these names as devices, with any extension; a wiki in git may be checked out on Windows, too.
 _RESERVED = re.compile(r"(?i)(?:con|prn|aux|nul|com\d|lpt\d)(?:\..*)?")
 _PREFIXES = {"RTL_BUG": "RTL", "TB_BUG": "TB", "UNKNOWN": "UNK"}
 _SEQUENCE = 1_000_000

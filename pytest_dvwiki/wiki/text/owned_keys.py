@@ -37,7 +37,7 @@ class _Entry(msgspec.Struct, frozen=True):
     """The parser's events for the value."""
 
 
-def says(known: Mapping[str, Any], wanted: Mapping[str, Any]) -> bool:
+def has_values(known: Mapping[str, Any], wanted: Mapping[str, Any]) -> bool:
     """Return whether all wanted keys are known to have the wanted values."""
     return all(key in known and repr(known[key]) == repr(value) for key, value in wanted.items())
 
@@ -74,7 +74,7 @@ def edit_block(block: str, keys: Mapping[str, Any], newline: str, known: Mapping
             set_to[key] = yamlio.flow(value)
             place = _place_for_new_key(block, key, list(keys), by_key)
             missing[place] = f"{missing.get(place, '')}{key}: {set_to[key]}{newline}"
-        elif not (says(known, {key: value}) if known else _has_value(block, entry, value)):
+        elif not (has_values(known, {key: value}) if known else _has_value(block, entry, value)):
             if entry.reason:
                 raise UneditableError(f"the value of {key} {entry.reason}")
             set_to[key] = yamlio.flow(value)
@@ -101,7 +101,7 @@ def _with_lines(block: str, keys: Mapping[str, Any], newline: str, known: Mappin
     for key, value in keys.items():
         if key not in known:
             return None
-        if says(known, {key: value}):
+        if has_values(known, {key: value}):
             continue
         line = f"\n{key}: {yamlio.flow(known[key])}{newline}"
         if edited.count(line) != 1:
@@ -133,7 +133,7 @@ def _has_value(block: str, entry: _Entry, value: Any) -> bool:
 def _place_for_new_key(block: str, key: str, order: Sequence[str], present: Mapping[str, _Entry]) -> int:
     """Return the offset for a new key: after the last existing key before it in `order`, else the end of the block.
 
-    This is far from keys that people change or add, so git can merge both changes.
+    That place is far from keys that people change or add, so git can merge both changes.
     """
     before = [present[name] for name in order[: order.index(key)] if name in present]
     if not before:
@@ -195,7 +195,7 @@ def _entry(block: str, key: yaml.Event, stream: Iterator[yaml.Event]) -> _Entry:
     behind = colon.end() if colon else _start(first)
     start, end = _start(first), _end(events[-1])
     if isinstance(first, yaml.SequenceStartEvent) and not first.flow_style:
-        # For the parser, such a list begins on the line after its key, and ends after the comments that follow it.
+        # For the parser, a block list begins on the line after its key, and ends after the comments that follow it.
         start, end = behind, max(_last(event) for event in events[:-1])
     reason = _obstacle(block[start:end], events) if colon else _EXPLICIT
     return _Entry(text, behind, start, end, reason, events)

@@ -21,7 +21,7 @@ from msgspec import Struct
 
 from pytest_dvwiki import yamlio
 from pytest_dvwiki.wiki.text import parts
-from pytest_dvwiki.wiki.text.owned_keys import UneditableError, edit_block, flat, says
+from pytest_dvwiki.wiki.text.owned_keys import UneditableError, edit_block, flat, has_values
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -200,7 +200,9 @@ def edit(
         newline = "\r\n" if text[:start].endswith("\r\n") else "\n"
         _refuse_conflicts(text)
         wanted = {key: flat(value) for key, value in keys.items()}
-        block = text[start:end] if says(known or {}, wanted) else edit_block(text[start:end], wanted, newline, known)
+        block = (
+            text[start:end] if has_values(known or {}, wanted) else edit_block(text[start:end], wanted, newline, known)
+        )
         body = _edit_regions(text, end, regions, newline)
     except UnicodeDecodeError as error:
         return Refused(f"it is not UTF-8 (byte {error.start}); save it as UTF-8")
@@ -224,7 +226,12 @@ def filled(draft: PageDraft, keys: Mapping[str, Any], regions: Mapping[str, str]
 
 
 def values_after(known: Mapping[str, Any], keys: Mapping[str, Any]) -> dict[str, Any] | None:
-    """Return the parsed frontmatter after `edit`; None if it is not known without parsing the page."""
+    """Return the frontmatter that a page has after `edit`; None if only parsing the page would show it.
+
+    Args:
+        known: The page's frontmatter before `edit`.
+        keys: The keys that `edit` sets.
+    """
     after = {**known, **{key: flat(value) for key, value in keys.items()}}
     certain = keys.keys() <= known.keys() and all(_is_shown(yamlio.flow(after[key])) for key in keys)
     return after if certain else None
@@ -263,7 +270,7 @@ def skeleton(data: bytes, keys: Iterable[str]) -> str | Refused:
 
 
 def regions(data: bytes) -> dict[str, str] | Refused:
-    """Return the contents of a page's regions by name."""
+    """Return the contents of a page's regions by name, or a refusal if a region mark is wrong."""
     text = data.decode("utf-8", "replace")
     try:
         return {name: text[start:end] for name, (start, end) in _places(text).items()}
@@ -272,7 +279,7 @@ def regions(data: bytes) -> dict[str, str] | Refused:
 
 
 def extents(text: str) -> dict[str, tuple[int, int]] | Refused:
-    """Return start and end of each region, including its marks, by name in page order."""
+    """Return start and end of each region, including its marks, by name in page order; a refusal if a mark is wrong."""
     try:
         places = _places(text)
     except UneditableError as error:
@@ -348,7 +355,7 @@ def _edit_regions(text: str, body: int, regions: Mapping[str, str], newline: str
         if name in regions:
             content = regions[name].strip("\n")
             # No blank line between the begin mark and a heading: git would match blank line and heading with the
-            # earlier layout, and move what people wrote above the heading behind the mark.
+            # earlier layout, and move what people wrote from above the heading to below the mark.
             lead = [] if content.startswith("## ") else [""]
             lines = [*lead, *content.split("\n"), "", ""] if content else ["", ""]
             parts += [text[place[1] : end], newline.join(lines)]

@@ -189,7 +189,8 @@ def change_page(
     Args:
         layout: Where the wiki is.
         path: The page, relative to the wiki.
-        decide: Returns the new bytes, None for no change, or a refusal, given the current bytes (None without a page).
+        decide: Given the current bytes (None if there is no page), returns the new bytes, a refusal, or None for no
+            change.
         log_text: The text for the log.
 
     Returns:
@@ -212,14 +213,14 @@ def change_page(
 
 
 def merge(layout: Layout, kept: str, other: str, reason: str | None = None) -> BuildResult:
-    """Merge two bug pages: the first counts the runs of both from then on, and the second points to it.
+    """Merge two bug pages: the first counts the runs of both from then on, and the second points to the first.
 
     What people wrote on either page stays there. If no page changes, nothing is written.
 
     Args:
         layout: Where the wiki is.
         kept: Path of the page that stays, relative to the wiki.
-        other: Path of the page that points to it.
+        other: Path of the page that will point to the kept page.
         reason: Why the causes are the same, in one line.
 
     Raises:
@@ -322,7 +323,7 @@ def add_line(layout: Layout, path: str, title: str, make: Callable[[str], str | 
         layout: Where the wiki is.
         path: The file, relative to the wiki; created if missing.
         title: The title of a new file.
-        make: Returns the line, or None for no change, given the current text of the file.
+        make: Given the current text of the file, returns the line, or None for no change.
     """
     with locked(layout.wiki, layout.lock_timeout):
         file = log_file(layout, path)

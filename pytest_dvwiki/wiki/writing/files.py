@@ -79,7 +79,7 @@ class Files:
             return reading.read_bytes(self._wiki / path, outside.MOST)
 
     def present(self, path: str) -> bytes | None:
-        """Return the content of a file; None if it does not exist."""
+        """Return the content of a file; None if it does not exist or is empty."""
         return self.read(path) if self.exists(path) else None
 
     def create(self, path: str, draft: PageDraft, keys: dict[str, Any], regions: dict[str, str]) -> None:
@@ -87,7 +87,7 @@ class Files:
         edited = pages.filled(draft, keys, regions)
         if isinstance(edited, Refused):
             self.refused.append((path, edited.reason))
-        # A new bug page holds nothing but what the records say, and a run may make thousands of pages.
+        # New bug pages are not synced: the records can restore them, and a run may make thousands.
         elif self.write(path, edited.data, sync=not path.startswith("bugs/"), metadata=edited.metadata):
             self.created.append(path)
 
@@ -137,7 +137,7 @@ class Files:
 
         Args:
             path: The page.
-            data: Its content.
+            data: Its old content.
             edited: Its new content, or why the page cannot be edited.
             metadata: The frontmatter of the new content, if it is known.
         """

@@ -27,7 +27,7 @@ def merge(views: Views, kept: str, other: str, reason: str | None) -> None:
     if views.archive.rulings().are_apart(found[0].fingerprints()[:1], found[1].fingerprints()[:1]):
         raise MergeError(
             f"{found[0].name} and {found[1].name} were set apart by `dvwiki merge --undo`;"
-            f" to merge them, first remove the file that says so from {views.layout.tasks.name}/verdicts"
+            f" to merge them, first remove the file that separates them from {views.layout.tasks.name}/verdicts"
         )
     supersession.check(views.page_cache, found[0], found[1])
     for path, data in supersession.edits(found[0], found[1], reason, views.files.read):

@@ -92,7 +92,7 @@ def _make_pages(writer: WikiWriter, *, restore: bool, subtypes: frozenset[str]) 
         *writer.page_cache.causes.shared(),
         *(cause for page in writer.page_cache.causes.superseded() for cause in page.fingerprints()),
     }
-    # Causes on several pages get a second pass: a page may have taken over another page's names after its own turn.
+    # Causes on several pages get a second pass: a page may have taken over the names of a page rebuilt before it.
     for fingerprint in sorted(shared):
         views.point(views.pages(fingerprint))
     fresh = {*subtypes, *(_subtype_of(writer, fingerprint) for fingerprint in unfinished)}
@@ -126,7 +126,7 @@ def _settle(writer: WikiWriter) -> None:
     """Resolve merge conflicts in dvwiki's lines on all pages."""
     for category in CATEGORIES:
         for path, status in sorted(page_files(writer.layout.wiki, category)):
-            # `lint` reports what is not a file, such as a broken link; it must not stop the work on the other pages.
+            # Skip what is not a file, such as a broken link; `lint` reports it.
             if not S_ISREG(status.st_mode) or outside.leads_out(writer.layout.wiki, writer.layout.wiki / path):
                 continue
             data = writer.files.read(path)

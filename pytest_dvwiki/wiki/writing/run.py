@@ -50,7 +50,11 @@ class ArchivedRun:
         """Maps a cause to the names of an older, similar page and of its new page."""
 
     def update(self, *, may_create: bool) -> str:
-        """Write the pages that the run changes; return a one-line summary."""
+        """Write the pages that the run changes; return a one-line summary for the log.
+
+        Args:
+            may_create: Whether missing pages of the run's causes, subtypes and coverage bins are created.
+        """
         record = self.record
         mine = set(self._names.values())
         others = self.judged | self.archive.causes_named_in(record.task_id)
@@ -131,7 +135,10 @@ class ArchivedRun:
         return hits if isinstance(hits, int) else 0
 
     def page_of(self) -> dict[str, str]:
-        """Return the path of the page to read for each of the run's causes, if there is one."""
+        """Map the fingerprints of the run's causes to the page to read: the bug page, else the pattern page.
+
+        Causes without either page are left out.
+        """
         found = {}
         paths = self.views.bug_paths(self._names.values())
         for item in self.record.occurrences:

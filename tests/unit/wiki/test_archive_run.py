@@ -366,7 +366,7 @@ def test_a_pass_with_another_seed_stands_beside_the_command_that_fails(place: La
     told = pages.regions(_bug(place).read_bytes())
     assert isinstance(told, dict)
     assert "&&\n  COCOTB_RANDOM_SEED=42 pytest tests/test_fifo.py::test_fifo\n" in told["records"]
-    assert "With this seed it passed (source: tasks/regression_20261121T020000Z_000002.yaml):" in told["records"]
+    assert "With this seed the test passed (source: tasks/regression_20261121T020000Z_000002.yaml):" in told["records"]
     assert "&&\n  COCOTB_RANDOM_SEED=7 pytest tests/test_fifo.py::test_fifo\n" in told["records"]
 
 
@@ -439,7 +439,7 @@ def test_a_coverage_page_says_since_when_its_bin_is_as_it_is(place: Layout) -> N
 def test_a_page_says_how_to_run_what_a_test_that_runs_alone_may_need(place: Layout, choice: str | None) -> None:
     variables = {} if choice is None else {choice: "t"}
     archive(place, record(1, occurrence(command=Command(arguments=("make",), variables=variables))))
-    advice = f"If it passes alone, run it after the other tests of its simulation: without `{choice}`."
+    advice = f"If the test passes alone, run all tests of its simulation: leave out `{choice}`."
     assert (advice in _bug(place).read_text(encoding="utf-8")) is (choice is not None)
 
 

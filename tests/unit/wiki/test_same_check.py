@@ -442,7 +442,7 @@ def test_a_late_record_moves_an_occurrence_and_the_page_that_loses_it_leads_on(t
     text = mine.read_text()
     assert "Said by a person." in text
     keeper = keys(tmp_path)[CAUSE]["id"]
-    assert f"[{keeper}]({keeper}.md) already keeps this cause" in text
+    assert f"This cause is on record at [{keeper}]({keeper}.md)" in text
     assert build(layout(tmp_path), check=True).changed == []
 
 

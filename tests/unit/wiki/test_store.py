@@ -146,9 +146,9 @@ def test_a_project_s_own_schema_decides(wiki: Path) -> None:
 
 
 def test_a_log_is_appended_to_and_a_snapshot_is_committed(wiki: Path) -> None:
-    assert "is a log: write it with `append`" in denied(store(wiki).commit(resolution(wiki), "x", "x"))
+    assert "has the mode log: write it with `append`" in denied(store(wiki).commit(resolution(wiki), "x", "x"))
     template = "patterns/scoreboard_fail#Fix Template"
-    assert "is a snapshot: write it with `commit`" in denied(store(wiki).append(template, "x"))
+    assert "has the mode snapshot: write it with `commit`" in denied(store(wiki).append(template, "x"))
 
 
 @pytest.mark.parametrize("line", ["## Symptom", "# Title", "<!-- dvwiki:begin fixes"])

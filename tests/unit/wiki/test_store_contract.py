@@ -125,7 +125,9 @@ def test_a_role_writes_only_its_sections_and_hears_which(place: Place) -> None:
     assert denied(place.open("architect").commit("specs/burst", SPEC, version_of(SPEC))) == (
         "specs is for planner, human; the role architect may write handoffs (schema.yaml)"
     )
-    assert "is a log: write it with `append`" in denied(place.open("engineer").commit("specs/burst#Answer", "x", "x"))
+    assert "has the mode log: write it with `append`" in denied(
+        place.open("engineer").commit("specs/burst#Answer", "x", "x")
+    )
     assert "is not an address in the wiki" in denied(place.open().fetch("decisions"))
     with pytest.raises(ValueError, match="there is no role 'robot'; choose from ingest, agent"):
         place.open("robot")
@@ -167,7 +169,9 @@ def test_a_turn_ends_with_a_write_and_not_with_a_refusal(place: Place) -> None:
     for _ in range(2):
         version = fetched(session.fetch("specs/burst")).version
     refusal = denied(session.fetch("specs/burst"))
-    assert refusal.startswith("this turn has read specs 2 times, which is its read_cap: specs/burst; write what you")
+    assert refusal.startswith(
+        "this turn has read specs 2 times (specs/burst), the most that its read_cap allows; write"
+    )
     assert session.commit("specs/burst", SPEC, "0").status == "conflict"
     denied(session.append("specs/burst#Answer", "x"))
     denied(session.fetch("specs/burst"))

@@ -81,7 +81,7 @@ def test_the_pattern_page_counts_them_as_one_cause(place: Layout) -> None:
     assert page.read_text("utf-8").count("| open |") == 2
     merge(place, page_of(place), page_of(place, RENAMED))
     assert "(one cause in all)" in page.read_text("utf-8")
-    assert page.read_text("utf-8").partition("What it says")[2].partition("Fixes")[0].count("| [RTL_") == 1
+    assert page.read_text("utf-8").partition("First cause")[2].partition("Fixes")[0].count("| [RTL_") == 1
     assert page.read_text("utf-8").count("| open |") == 1
     assert build(place, check=True).changed == []
     with WikiHistory(place) as history:
