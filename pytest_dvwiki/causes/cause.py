@@ -26,7 +26,7 @@ read no changed file in common.
 
 
 class PageFacts(Struct, frozen=True, kw_only=True):
-    """Facts from the bug page of a cause."""
+    """The entries on the bug page of a cause that outputs and triage use."""
 
     path: str
     """Path of the page, relative to the wiki."""
@@ -53,13 +53,13 @@ class Cause(Struct, frozen=True, kw_only=True):
     history: CauseHistory | None = None
     """The history before the current run; None if the cause is not on record."""
     page: PageFacts | None = None
-    """The facts from the cause's page, before the current run."""
+    """The entries on the cause's page, before the current run."""
     subtype: SubtypeHistory | None = None
     """The history of the failure subtype; None if not requested."""
     advice: str = ""
     """Advice on fixing the failure, from the pattern or the subtype's page."""
 
-    # Facts about the current run.
+    # What is known about the current run.
     news: News | None = None
     """Whether the cause is new, known or regressed in the run; None if the cause is only on record."""
     verdict: Verdict | None = None

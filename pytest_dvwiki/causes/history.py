@@ -81,7 +81,7 @@ class History(Protocol):
         ...
 
     def last_causes(self, fingerprint: str, nodeids: Collection[str]) -> Mapping[str, str]:
-        """Map each test that has failed at a check to its cause in the newest of these failures."""
+        """Map each test that has failed at a check to the cause of its newest failure there."""
         ...
 
     def reference(self, cause: str) -> str:

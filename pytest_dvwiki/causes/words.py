@@ -185,7 +185,7 @@ def _came(statement: of.Came, style: Style = PLAIN) -> str:
     rest = found.likely_count - len(commits[:_SUBJECTS])
     named += f"; and {rest} more" if rest > 0 else ""
     others, joined = (
-        # Leave the file out, to save lines in the terminal. The last part alone is often the same for all tests.
+        # Tests are named without their file, to save lines in the terminal. Their last part alone is often the same.
         few([style.name(each.partition("::")[2] or each) for each in tests], _TESTS)
         for tests in (found.passed_after, found.maybe_newer)
     )

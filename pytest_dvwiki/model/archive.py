@@ -252,7 +252,7 @@ class Gate(Struct, frozen=True, kw_only=True):
     base: str | None = None
     """The commit from which the gate read waivers, patterns, pages and records; None for the working tree."""
     refused: str = ""
-    """Why the gate cannot change the exit status, whatever the failures; empty if it can."""
+    """Why the gate cannot change the exit status, no matter what failed; empty if it can."""
     failures: tuple[Gated, ...] = ()
 
     @property
@@ -464,7 +464,7 @@ class RunRecord(Struct, frozen=True, kw_only=True):
     simulators: tuple[Simulator, ...] = ()
     sources: tuple[SourceRow, ...] = ()
     run_id: RunId = field(default_factory=RunId)
-    """Identity of an ingested run."""
+    """Ids that distinguish the run from other runs with the same files."""
     suite: str | None = None
     """Id of the list of all tests that ran; only in a record of schema 1."""
     suites: tuple[Suite, ...] = ()

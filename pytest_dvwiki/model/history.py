@@ -78,7 +78,7 @@ class Fix(Struct, ListedCommits, frozen=True, kw_only=True):
 
     @property
     def by_chance(self) -> bool:
-        """Return whether the fix is known from git only and failed, so the passes after it may have been chance."""
+        """Return whether only git describes the fix, the fix failed, and chance may explain the passes in between."""
         return self.by == "git" and self.result == "failed" and not self.counts
 
 

@@ -30,7 +30,7 @@ _OTHERS = re.compile(
 
 
 def reported_end(message: str) -> str | None:
-    """Return how a simulation ended, according to a message; None if the message does not say so.
+    """Return how a simulation ended, according to a message; None if the message reports no end.
 
     The name of the test and the time are left out.
 

@@ -63,7 +63,7 @@ def _without_root(verdict: Verdict, root: Path) -> Verdict:
 
 
 def as_shown_by(cause: Cause, members: Sequence[Member], root: Path) -> Cause:
-    """Return a cause with the evidence and commands of only some of its failures, given most informative first."""
+    """Return a cause with the evidence and commands of `members`: some of its failures, the most informative first."""
     shown, verdict = occurrence_of(members, root), _without_root(members[0][1], root)
     occurrence = replace(
         cause.occurrence,

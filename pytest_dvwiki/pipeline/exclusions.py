@@ -43,7 +43,7 @@ class Exclusions:
         self._repository = repository
 
     def excluded(self, name: str, occurrence: Occurrence) -> Excluded | None:
-        """Return that a cause cannot explain a failure, and why; None if it may explain the failure.
+        """Return the evidence that a cause cannot explain a failure; None if the cause may explain it.
 
         Return None also if it is uncertain which commits or uncommitted changes introduced the cause, or if no relevant
         source has changed since the last pass before the cause: a failure on the sources of that pass would only show
@@ -175,7 +175,7 @@ class Exclusions:
 def may_matter(files: Sequence[str], occurrence: Occurrence) -> bool:
     """Return whether a changed file may affect a failure.
 
-    That is a file that the simulation read or, if it is not known what the simulation read, any but documentation.
+    A file may if the simulation read it. If it is unknown what the simulation read, any file but documentation may.
     """
     if not 0 < len(occurrence.reads) < MOST_READ:
         return any(NO_STIMULUS.search(name) is None for name in files)

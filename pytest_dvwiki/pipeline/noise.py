@@ -24,7 +24,7 @@ _MOST_ROWS = 100
 _MANY_TESTS = 10
 """A message that at least this many passing tests print is treated as noise in every test."""
 _ANY_TEST = ""
-"""Stands for every test."""
+"""Name that stands for every test."""
 
 
 def new_noise(results: Sequence[Result], history: History) -> tuple[NoiseRow, ...]:

@@ -103,7 +103,7 @@ class _Ranges:
         self._defining = functools.cache(repository.defining)
 
     def add(self, failure: Failure, verdict: Verdict, most: int) -> None:
-        """Find the range in which a failure began, unless its cause has `most` ranges, or the run `_DIFFS`, already."""
+        """Find the range in which a failure began, for up to `most` tests per cause and `_DIFFS` ranges per run."""
         spans = self._of_cause.setdefault(verdict.fingerprint, {})
         is_full = len(spans) >= most or len(self._changed) == _DIFFS
         if verdict.follower or failure.nodeid in spans or is_full:

@@ -129,13 +129,13 @@ def passed_again(
 
 
 def _tests_of_others(fingerprint: str, history: History) -> tuple[str, ...]:
-    """Return the tests that failed with a cause but had passed since it came: another fault made them fail."""
+    """Return the tests that failed with a cause but had passed since the cause came: another fault made them fail."""
     known = history.cause(fingerprint)
     return known.first_bad.passed_after if known is not None and known.first_bad is not None else ()
 
 
 def _suspects(failing: StillFailing, history: History) -> str:
-    """Return the text to search for names of suspect files: the evidence, and the files of the introducing commit."""
+    """Return the text to search for names of suspect files: the evidence, and the files of the only suspect commit."""
     known = history.cause(failing.fingerprint)
     came = known.first_bad if known is not None else None
     files = came.files if came is not None and came.is_certain and came.likely_count == 1 else ()

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 def recalled(run: Run, services: Services, archived_as: str) -> Archived:
-    """Classify artefacts that are already archived. Nothing is written, and no failure is new."""
+    """Classify artefacts that are already archived. Nothing is written, and no cause counts as new."""
     settings, classifier, history = services.settings, services.classifier, services.history
     verdicts = settle(run.failures, [classifier.classify(failure) for failure in run.failures], run.results)
     verdicts = _with_last_causes(run.failures, verdicts, history)

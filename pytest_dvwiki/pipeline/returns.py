@@ -80,7 +80,7 @@ class Returns:
     def decided(
         self, occurrence: Occurrence, taken: Sequence[str] = ()
     ) -> tuple[CauseOfRun, list[SinceFix], list[Undone]]:
-        """Return the cause of an occurrence, with the rows of `since_fix` and `undone` that this is based on.
+        """Return the cause of an occurrence, with the rows of `since_fix` and `undone` that the decision is based on.
 
         `taken` has the causes of the check's other failures in this run.
         """
@@ -174,7 +174,7 @@ class Returns:
             )
 
     def _is_taken_back(self, cause: str, passed: str, files: Sequence[str]) -> bool:
-        """Return whether code that changed between a run with the cause and its fix was changed back since.
+        """Return whether code that changed between a run with the cause and the fix was changed back since the fix.
 
         The fix may have repaired only one of two faults, and the repair of the other one, unseen by any run, is undone.
 

@@ -1,4 +1,4 @@
-"""Find causes that are gone without a fix that holds: not seen for a long time, although a test of theirs passed."""
+"""Find causes that are gone without a fix that holds: a test passed 90 days or more after the cause was last seen."""
 
 from __future__ import annotations
 
@@ -45,8 +45,8 @@ def is_gone_for(archive: Archive, cause: CauseHistory, days: int) -> bool:
 def candidates(archive: Archive, record: RunRecord) -> list[str]:
     """Return the fingerprints of causes that may be gone as of a run; `is_gone` decides.
 
-    A cause is a candidate if it has reached the age limit since the previous run, or if one of its tests passes in this
-    run but did not pass in the previous one. For all others the answer is the same as after the previous run.
+    A cause is a candidate if its last occurrence became 90 days old since the previous run, or if one of its tests
+    passes in this run but did not pass in the previous one. For all others the answer of the previous run still holds.
     """
     passing, before = _passing(archive, record), _run_before(archive, record)
     since = ""

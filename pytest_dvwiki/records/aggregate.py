@@ -69,7 +69,7 @@ class UnprovenPass(NamedTuple):
     finished: str
     nodeid: str
     simulator: str
-    """Empty if the simulator is not on record."""
+    """Name of the simulator; empty if it is not on record."""
     changed: str
     """What changed between failure and pass: a `model.Change`."""
     seed: str | None
@@ -122,7 +122,7 @@ class CauseHistory(Struct, frozen=True, kw_only=True):
     reports: int = 0
     """Number of runs in which the cause was only reported."""
     matrix: tuple[matrix.Split, ...] = ()
-    """The matrix axes that separate failing from passing runs of these tests at the newest occurrence's commit."""
+    """The matrix axes that separate failing from passing runs of the same tests at the newest occurrence's commit."""
     earlier_origins: tuple[tuple[str, OriginType], ...] = ()
     """Earlier failures that may have had a different fault: a description, and the side to which they pointed.
 
@@ -258,7 +258,7 @@ def _earlier_origins(
     """Yield earlier failures that may have had a different fault: a description, and the side to which they pointed.
 
     These are the last failure before each of the given fixes, and the failure in each run that found a certain range of
-    commits, without the newest such run.
+    commits, except for the newest such run.
     """
     present = tables.json_list(archive.present(fingerprints))
     for state in outlived:
@@ -299,7 +299,7 @@ class _OccurrenceCounts(NamedTuple):
 
 
 def _counts(archive: Archive, parameters: tuple[str]) -> _OccurrenceCounts:
-    """Count the occurrences of a cause."""
+    """Count the runs, failing tests and reports of a cause in the tables."""
     reported = f"COUNT(DISTINCT CASE WHEN without_fix = {tables.REPORTED} THEN moment END)"
     row = archive.db.execute(
         f"SELECT COUNT(DISTINCT moment), SUM(tests), {reported} FROM occurrences"  # noqa: S608 (constants)
@@ -310,7 +310,7 @@ def _counts(archive: Archive, parameters: tuple[str]) -> _OccurrenceCounts:
 
 
 def _counts_of(rows: Sequence[OccurrenceRow]) -> _OccurrenceCounts:
-    """Count the occurrences of a cause, given the rows of all of them."""
+    """Count the runs, failing tests and reports of a cause, given the rows of all its occurrences."""
     reported = {row.task_id for row in rows if row.without_fix == tables.REPORTED}
     return _OccurrenceCounts(len({row.task_id for row in rows}), sum(row.tests for row in rows), len(reported))
 
@@ -438,7 +438,7 @@ def onset(archive: Archive, fingerprints: Sequence[str]) -> Onset | None:
 
 
 def _first_commit(archive: Archive, fingerprints: Sequence[str], parameters: Mapping[str, str]) -> str | None:
-    """Return the commit of the first run with the cause that had no relevant uncommitted changes.
+    """Return the commit of the first run that had the cause and no relevant uncommitted changes.
 
     Only runs after the cause's last pass or fix count. A change is relevant if the simulation read the file; all
     simulations are assumed to read the same files as the newest one that failed. None if there is no such run.

@@ -140,7 +140,7 @@ class Archive(CauseNames):
         return [self._read_run(number, task_id) for number, task_id in rows if task_id not in task_ids]
 
     def is_reclassified(self) -> bool:
-        """Return whether there are files of verdicts."""
+        """Return whether there are files in `tasks/verdicts/`."""
         return self.db.execute("SELECT 1 FROM verdicts WHERE state != ''").fetchone() is not None
 
     def causes_at(self, commit: str) -> set[str]:
@@ -152,7 +152,7 @@ class Archive(CauseNames):
         return {name for (name,) in rows}
 
     def causes_named_in(self, task_id: str) -> set[str]:
-        """Return the causes mentioned in a run's passes, commit ranges and fixes, even if they did not occur in it."""
+        """Return the causes mentioned in a run's passes, commit ranges and fixes, even if the run did not have them."""
         of_run = "WHERE run = (SELECT id FROM runs WHERE task_id = :task) AND fingerprint IS NOT NULL"
         naming = ("passed_again", "first_bad", "fix_rows")
         query = " UNION ".join(f"SELECT fingerprint FROM {table} {of_run}" for table in naming)  # noqa: S608 (constants)
@@ -176,7 +176,7 @@ class Archive(CauseNames):
         return same_check.open_causes(self.db, self.passes, *self.present((fingerprint,)))
 
     def last_causes(self, fingerprint: str, nodeids: Iterable[str]) -> dict[str, str]:
-        """Map each test that has failed at a check to its cause in the newest of these failures."""
+        """Map each test that has failed at a check to the cause of its newest failure there."""
         (check,) = self.present((fingerprint,))
         return same_check.last_causes(self.db, check, nodeids)
 
@@ -225,7 +225,7 @@ class Archive(CauseNames):
         return next((each for each in found if each.fingerprint == fingerprint), None)
 
     def rulings(self) -> verdicts.Verdicts:
-        """Return the contents of the files of verdicts."""
+        """Return the contents of the files in `tasks/verdicts/`."""
         return verdicts.read(self.tasks) if self.is_reclassified() else verdicts.Verdicts()
 
     def new_merges(self) -> list[verdicts.Merge]:

@@ -81,10 +81,10 @@ def _open_file(path: Path, schema: str, version: int) -> sqlite3.Connection:
     with as_open_as(path.parent):
         path.parent.mkdir(exist_ok=True)
         if not path.exists():
-            path.touch()  # if SQLite created the file, nobody else could write it
+            path.touch()  # SQLite would create a file that nobody else can write
     connection = _connect(str(path))
     try:
-        # A killed process loses nothing by this. A power cut may break the file; then the cache is rebuilt.
+        # SQLite does not wait for the disk: a killed process loses nothing, and after a power cut the cache is rebuilt.
         connection.execute("PRAGMA synchronous = OFF")
         connection.execute("BEGIN IMMEDIATE")
         _make_tables(connection, schema, version)

@@ -17,7 +17,7 @@ _TOKEN = re.compile(r"\w+|[^\w\s]", re.ASCII)
 
 
 def check_row(record: RunRecord, occurrence: Occurrence) -> tuple[object, ...] | None:
-    """Return the row of an occurrence for the table `checks`; None if it cannot be compared with others."""
+    """Return the row of an occurrence for the table `checks`; None if the occurrence cannot be compared with others."""
     place = occurrence.place
     vcs = record.vcs
     is_check = occurrence.error_class in SIMULATION_CLASSES or occurrence.failure_subtype in _CHECKS

@@ -135,7 +135,7 @@ def _entry(archive: Archive, causes: _Causes, failure: _LastFailure, passing: Se
     seed_unknown = bool(failed_with) and not seeds
     seed = next((one for one in seeds if one in {by.seed, *by.other_seeds}), seeds[0] if seeds else None)
     by = replace(by, seed=seed) if seed in by.other_seeds else by
-    # The first passes of a fix that is not proven were chance if the cause returned.
+    # If the cause returned, the first passes of an unproven fix were chance.
     states = (state for state in causes.fixes(fingerprint) if state.fix.counts or state.returned is None)
     fixed = next((state.fix for state in states if state.moment > moment), None)
     proven = fixed is not None and fixed.counts
@@ -171,7 +171,7 @@ def _entry(archive: Archive, causes: _Causes, failure: _LastFailure, passing: Se
 def _is_of_other_modules(seen: Occurrence, by: Passing) -> bool:
     """Return whether a simulation ended in Python before its first test, and a pass is from other test modules.
 
-    Such a simulation has built its design, so a pass of other modules on the same design is no evidence about it.
+    Such a simulation has built its design, so a pass of other modules on the same design is no evidence of a fix.
     """
     read = [f"/{path}" for path in seen.reads if path.endswith(".py")]
     if seen.error_class != "python_error" or not read or not by.modules or len(seen.reads) >= MOST_READ:
@@ -270,7 +270,7 @@ def _last_run(
 
 
 def _failed_without_edits(archive: Archive, failed: Target, fingerprint: str, since: str, commit: str) -> bool:
-    """Return whether a test failed with a cause at a commit without uncommitted changes, after a sort key."""
+    """Return whether a test failed with a cause at a commit without uncommitted changes, in a run after `since`."""
     row = archive.db.execute(
         "SELECT 1 FROM failed f JOIN runs r ON r.id = f.run WHERE f.nodeid = ? AND f.simulator = ? AND f.config = ?"
         " AND f.fingerprint = ? AND f.moment > ? AND r.vcs_commit = ? AND NOT r.dirty LIMIT 1",

@@ -54,11 +54,11 @@ Result = Literal["open", "held", "failed"]
 PROVES: frozenset[Change] = frozenset({"commit", "uncommitted", "unrecorded"})
 """Changes between failure and pass that may have fixed the test."""
 OF_EDITS = 2
-"""Proof by a pass with changes that are in no commit."""
+"""Rank of the proof by a pass of a run with uncommitted changes, or with an unrecorded commit."""
 ANY_SEED = 3
-"""Proof by a pass at a commit, with a seed other than the failing one."""
+"""Rank of the proof by a pass at a commit, with a seed other than the failing one."""
 CERTAIN = 4
-"""Proof by a pass at a commit, with the failing seed; no later pass adds to it."""
+"""Rank of the proof by a pass at a commit, with the failing seed; no later pass adds to this proof."""
 UNRECORDED = "a change that is not on record"
 """Description of a fix that neither git nor a person describes."""
 _RANK = {"git": 0, "agent": 1, "person": 2}
@@ -313,7 +313,7 @@ def _past(tests: Sequence[Target], presence: _Since, group: list[Step], records:
 
 
 def continued(states: list[FixState], records: CauseRecords) -> list[FixState]:
-    """Add the passes of later runs to open fixes, if nothing else happened to the cause."""
+    """Add the passes of later runs to open fixes, if these runs have no other evidence about the cause."""
     return [state if state.fix.result != "open" or state.returned else _continued(state, records) for state in states]
 
 

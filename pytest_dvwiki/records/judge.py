@@ -98,7 +98,7 @@ class Judge:
         )
 
     def _continue(self, causes: Iterable[str]) -> None:
-        """Count the passes of new runs for open fixes of causes to which nothing else happened."""
+        """Count the passes of new runs for the open fixes of causes about which these runs have no other evidence."""
         for cause in sorted(causes):
             states = self.states((cause,))
             counted = fixes.continued(states, CauseRecords(self._db, self.passes, (cause,)))

@@ -66,7 +66,7 @@ def is_beyond_sources(cause: Occurrence) -> bool:
 
 
 def is_deterministic(occurrence: Occurrence) -> bool:
-    """Return whether a failure of this kind occurs with every seed."""
+    """Return whether an occurrence is of a kind that occurs with every seed."""
     return is_deterministic_kind(occurrence, occurrence.tests)
 
 
@@ -84,7 +84,7 @@ def is_deterministic_kind(cause: Occurrence | Verdict, tests: Sequence[FailedTes
 def seed_is_unknown(cause: Occurrence | Verdict, failure: Failure) -> bool:
     """Return whether a test had a seed that is not on record.
 
-    All other failures without a seed do not depend on one. A results file of another tool has neither seed nor
+    Any other failure without a seed does not depend on a seed. A results file of another tool has neither seed nor
     simulator; the error class then shows whether a simulator ran.
     """
     simulated = failure.in_simulator or failure.ran_simulator or cause.error_class in SIMULATION_CLASSES

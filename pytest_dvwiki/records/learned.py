@@ -1,11 +1,11 @@
 """Learn which recorded fingerprints differ only in a printed name, and merge them into one cause.
 
 Version 2 fingerprints keep words. So a check that prints an operation, channel, state or transaction name gets a
-different fingerprint for each name. These are one cause if the same line of code (file, function, line, source and
-callers) reported them in runs of the same sources, and the messages differ at exactly one position, with at least three
-different words. Once three words are known, a further word at that position is accepted if the line reported it in runs
-of the same sources, if its source and callers are on record and unchanged, or if it reported the word together with two
-of the known words.
+different fingerprint for each name. These fingerprints are one cause if the same line of code (file, function, line,
+source and callers) reported them in runs of the same sources, and the messages differ at exactly one position, with at
+least three different words. Once three words are known, a further word at that position is accepted if the line
+reported the word in runs of the same sources, if the line's source and callers are on record and unchanged, or if the
+line reported the word together with two of the known words.
 
 The result depends only on the records, so every machine gets the same one. It is stored with its evidence in a file of
 verdicts (see `verdicts`).
@@ -76,7 +76,7 @@ class _Row(Struct, frozen=True):
     file: str
     function: str
     source: str
-    """Empty if no traceback showed the source line."""
+    """The source line; empty if no traceback showed it."""
 
 
 def _rows(db: sqlite3.Connection, family: str) -> list[_Row]:
@@ -149,7 +149,7 @@ def _linked(rows: Sequence[_Row]) -> list[list[_Row]]:
 
 
 def _merge(rows: Sequence[_Row], at: int, form: tuple[str, ...]) -> Merge | None:
-    """Return the merge that a group of rows justifies; None if there are too few words, or they identify checks."""
+    """Return the merge that a group of rows justifies; None if there are too few words, or if they identify checks."""
     at_spot: dict[str, set[str]] = defaultdict(set)
     for row in rows:
         at_spot[row.spot].add(row.tokens[at])

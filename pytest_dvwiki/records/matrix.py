@@ -40,7 +40,7 @@ class _Result(NamedTuple):
     nodeid: str
     seed: str | None
     values: tuple[str, ...]
-    """One value for each of `_AXES`; empty if it is not on record."""
+    """The value on each of `_AXES`; an empty string for a value that is not on record."""
 
 
 def splits(archive: Archive, fingerprints: Sequence[str], commit: str) -> tuple[Split, ...]:

@@ -1,8 +1,8 @@
 """Repair the records after a git merge, if a branch had rolled up a month into one file.
 
-* If both branches did, the monthly file has a conflict. The records of both sides are kept.
-* If one did and the month had few records, git may treat the roll-up as a rename of the month's folder, and move the
-  other branch's new records to the parent folder. They are moved back.
+* If both branches rolled up the month, the monthly file has a conflict. The records of both sides are kept.
+* If one branch did and the month had few records, git may treat the roll-up as a rename of the month's folder, and move
+  the other branch's new records to the parent folder. These records are moved back.
 
 The records themselves never change. A file that cannot be repaired with certainty is left alone and reported.
 """

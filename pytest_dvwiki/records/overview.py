@@ -70,7 +70,7 @@ def totals_before(archive: Archive, task_id: str) -> Totals | None:
 
 
 class CauseInRun(NamedTuple):
-    """A cause in a run."""
+    """A cause in one run, with the number and run time of its failing tests."""
 
     run: int
     fingerprint: str
@@ -141,7 +141,7 @@ def runs(archive: Archive) -> list[RunRow]:
 
 
 def causes_in(archive: Archive) -> list[CauseInRun]:
-    """Return every cause in every run, oldest first."""
+    """Return every cause of every run, oldest run first."""
     waived = set(_all_waived(archive))
     rows = archive.db.execute(
         "SELECT run, fingerprint, tests, seconds, regressed AND NOT without_fix FROM occurrences ORDER BY moment"
@@ -165,7 +165,7 @@ def not_always_waived(archive: Archive, causes: Collection[str]) -> set[str]:
 
 
 def _all_waived(archive: Archive, causes: Collection[str] | None = None) -> Iterator[tuple[int, str]]:
-    """Yield each run and cause for which every failing test is waived; with `causes`, only for these."""
+    """Yield each pair of run and cause in which every failing test is waived; with `causes`, only pairs with these."""
     rows = archive.db.execute(
         "SELECT run, fingerprint, row FROM waived"
         " WHERE :every OR fingerprint IN (SELECT value FROM json_each(:causes)) ORDER BY run, fingerprint",
@@ -272,7 +272,7 @@ def ran(archive: Archive, run_numbers: str, tests: Iterable[str]) -> dict[int, s
 
 
 class FailedInPeriod(NamedTuple):
-    """A test that failed in a period."""
+    """A test that failed in a period of time, with the number of its failing runs and their causes."""
 
     nodeid: str
     runs: int

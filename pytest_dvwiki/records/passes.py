@@ -1,4 +1,4 @@
-"""The tests that passed in each run: those in its lists of tests, except those for which its record says otherwise."""
+"""The tests that passed in each run: all tests in its lists, except those recorded as failed, skipped and so on."""
 
 from __future__ import annotations
 

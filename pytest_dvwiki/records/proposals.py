@@ -1,4 +1,4 @@
-"""Find further uses of a fix: causes that the same commits fixed, and causes of the pattern that it may fix, too.
+"""Find the causes that a fix concerns besides its own: those fixed by the same commits, and those that it may fix, too.
 
 A fix that held is proposed to the causes of its pattern that were seen after the fix, and to those seen last before it.
 Later causes do not change existing proposals, so a new cause changes only its own page.
@@ -126,7 +126,7 @@ def renew_proposals(
 
 
 def _proposed(db: sqlite3.Connection, cause: str) -> tuple[str, str] | None:
-    """Return the cause and sort key of the fix proposed to a cause: the newest one within reach."""
+    """Return the newest fix of another cause within reach, as fixed cause and sort key; None if there is none."""
     row = db.execute("SELECT pattern, newest FROM causes WHERE fingerprint = ?", (cause,)).fetchone()
     pattern, newest = row or (None, "")
     found = _newest_that_held(db, pattern, EVER)
@@ -136,7 +136,7 @@ def _proposed(db: sqlite3.Connection, cause: str) -> tuple[str, str] | None:
 
 
 def _newest_that_held(db: sqlite3.Connection, pattern: str | None, before: str) -> tuple[str, str] | None:
-    """Return the cause and sort key of the newest fix before the given sort key that held and still holds."""
+    """Return the newest fix of a pattern before a sort key that held and still holds, as fixed cause and sort key."""
     found: tuple[str, str] | None = db.execute(
         "SELECT fingerprint, holding FROM fix_states WHERE pattern = ? AND holding < ?"
         " ORDER BY holding DESC, fingerprint DESC LIMIT 1",

@@ -158,7 +158,7 @@ def open_causes(db: sqlite3.Connection, passes: Passes, fingerprint: str) -> tup
 
 
 def last_causes(db: sqlite3.Connection, fingerprint: str, nodeids: Iterable[str]) -> dict[str, str]:
-    """Map each test that has failed at a check to its cause in the newest of these failures."""
+    """Map each test that has failed at a check to the cause of its newest failure there."""
     rows = db.execute(
         f"SELECT nodeid, fingerprint, MAX(moment) FROM failed WHERE {OF_CHECK}"
         " AND nodeid IN (SELECT value FROM json_each(:tests)) GROUP BY nodeid",
@@ -250,7 +250,7 @@ def _passed_beside(test: FailingTest, fixed: Standing, db: sqlite3.Connection, p
 
 
 def _passed(test: FailingTest, passes: Passes, before: str) -> Iterator[str]:
-    """Yield the sort keys of earlier runs in which a test passed with its seed; all passes if it has none."""
+    """Yield the sort keys of earlier runs in which a test passed with its seed, or passed at all if it has no seed."""
     seed_hash = store.seed_hash(test.seed) if test.seed else None
     for each in passes.before(test.target, before):
         if not test.seed or each.seed_hash == seed_hash:
@@ -277,7 +277,7 @@ def _has_ended(
 
 
 def _as_repaired(test: FailingTest, fixed: Standing, passes: Passes) -> FailingTest:
-    """Return a failing test in the configuration in which a fix repaired it, if that was only one.
+    """Return a failing test in the configuration in which a fix repaired it, if there is only one such configuration.
 
     A change of the build command, such as a parameter in a Makefile, gives the same test another configuration. But if
     the test had passed in its configuration before the fix, it simply runs in several configurations.
@@ -291,7 +291,7 @@ def _as_repaired(test: FailingTest, fixed: Standing, passes: Passes) -> FailingT
 def _passed_since(
     test: FailingTest, state: fixes.FixState, seen: CheckFailure, db: sqlite3.Connection, passes: Passes
 ) -> bool:
-    """Return whether a test passed with its seed, or without any, since a fix.
+    """Return whether a test passed since a fix: with its seed, or at all if it has no seed.
 
     The first run of a fix counts even with uncommitted changes, if the fix is known to consist of commits only.
     """

@@ -63,7 +63,7 @@ def _is_moment(time: str) -> bool:
 
 
 def write_record(tasks: Path, record: RunRecord, data: bytes | None = None) -> bool:
-    """Write a record; it is never overwritten.
+    """Write a record; an existing record is never overwritten.
 
     Args:
         tasks: The folder of all records.

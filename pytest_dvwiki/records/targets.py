@@ -23,7 +23,7 @@ _OF_BUILD = 8
 _NOTHING_ADDED = "0000"
 """Last digits of a configuration if the run adds nothing to the build."""
 ANY = "*"
-"""Any simulator or configuration."""
+"""Stands for any simulator or configuration."""
 _PARAMETERS = re.compile(r"\[.*?\](?=::|$)|(?:^|(?<=::))(?P<test>\w+)(?:/[^\W\d]\w*=(?:(?!::).)*)$")
 """Matches pytest's parameters (`test[8]`), and a test with those of `cocotb.parametrize` (`test/width=8/mode=fast`)."""
 

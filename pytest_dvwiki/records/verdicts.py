@@ -1,4 +1,4 @@
-"""Files with corrections to what records say about causes: `tasks/verdicts/{time}_{6 hex digits}.yaml`.
+"""Files that correct the names and labels of causes in records: `tasks/verdicts/{time}_{6 hex digits}.yaml`.
 
 Records never change; the results of `dvwiki build --reclassify` are stored beside them:
 

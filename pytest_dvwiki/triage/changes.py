@@ -110,7 +110,7 @@ class _ChangedFiles(Struct, frozen=True, kw_only=True):
 
     @property
     def may_lose_module(self) -> bool:
-        """Return whether a module is missing for which both changed HDL and a changed choice of sources may be why."""
+        """Return whether a module is missing, and both HDL and the choice of sources changed: either may be why."""
         return self.lacking is not None and any(map(HDL.search, self.candidates)) and bool(self.choosing)
 
     def of_choice(self) -> Clue | None:

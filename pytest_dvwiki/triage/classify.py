@@ -269,7 +269,7 @@ class Classifier:
         is_sum = finding.choice is not None and finding.choice.candidate.pattern.tier == "rollup"
         if failure_subtype != UNKNOWN or is_sum or finding.text == _NOTHING:
             return None
-        # Imported here: most messages are matched by a pattern.
+        # Imported here because it is needed only for messages that no pattern matches.
         from pytest_dvwiki.triage.nearest import of_registry  # noqa: PLC0415
 
         return of_registry(self.registry).like(finding.text)

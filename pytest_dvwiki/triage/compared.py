@@ -48,7 +48,7 @@ _DIGITS = re.compile(r"(?=[0-9a-f]*[xz])[0-9a-fxz]+", re.IGNORECASE)
 _ENDS = re.compile(
     r"['\")\]\s]*(?:$|[,;:(|]|(?:got|but|actual|act|instead|expected|exp|vs|versus|Time|at|while)\b)", re.IGNORECASE
 )
-"""What follows a single letter that is a value and not a name."""
+"""Matches what follows a single letter if the letter is a value and not a name."""
 _ASSIGNS = re.compile(r" ?=(?!=)")
 """The equals sign between a name and its value."""
 

@@ -114,7 +114,7 @@ class _Point:
         return [*rows, self._all_bins(filled=True)] if ALL_BINS in was_open and not self._many else rows
 
     def holes(self, was_open: Mapping[str, KnownBin]) -> list[BinRow]:
-        """Return rows for holes not on record as open or, for many holes, the row `all bins` if its number changed."""
+        """Return rows for holes that are not on record as open or, if there are many, the changed row `all bins`."""
         if not self._many:
             new = {name: bin_ for name, bin_ in self._holes.items() if name not in was_open}
             return [self._row(name, bin_, self._priority([bin_])) for name, bin_ in new.items()]
@@ -122,7 +122,7 @@ class _Point:
         return [] if ALL_BINS in was_open and was_open[ALL_BINS].hits == row.hits else [row]
 
     def _priority(self, holes: Iterable[CoverBin]) -> int:
-        """Return the highest priority of the holes; 1 is the highest: the greatest weight, and a bin never hit."""
+        """Return the highest priority of the holes; it is 1 for a bin of the greatest weight that was never hit."""
         return min(2 * self._ranks[bin_.weight] - (bin_.hits <= 0) for bin_ in holes)
 
     def _row(self, name: str, bin_: CoverBin, priority: int | None) -> BinRow:

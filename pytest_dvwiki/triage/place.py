@@ -53,7 +53,7 @@ def is_part_of_identity(parts: ReportParts) -> bool:
 
 
 def call_of_check(parts: ReportParts, frame: Frame) -> str:
-    """Return the call of the comparing function that raised an exception, with values masked; empty for any other.
+    """Return the call of the comparing function that raised an exception, with values masked; empty if none raised it.
 
     Only this call shows what a library function compared (`check_result(full, 1)`).
     """
@@ -90,7 +90,7 @@ class Frames:
         self._lines = lines
 
     def of(self, line: int) -> Frame | None:
-        """Return the frame of the exception on a line; None if it has none.
+        """Return the user's innermost frame of the exception on a line; None if there is no such frame.
 
         In an entry of a results file, this line is above the traceback.
         """
@@ -124,7 +124,7 @@ class Frames:
 
 
 def frame_in_excerpt(excerpt: Excerpt, line: int) -> Frame | None:
-    """Return the user's innermost frame of the exception on a line of an excerpt; None if it has none."""
+    """Return the user's innermost frame of the exception on a line of an excerpt; None if there is no such frame."""
     lines = [text for _, text in excerpt.lines]
     if excerpt.source == "report" and (shown := user_frame(lines)) is not None:
         return shown

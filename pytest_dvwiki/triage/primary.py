@@ -372,7 +372,7 @@ def _stopped_by(best: Candidate, ranked: list[Candidate]) -> tuple[Candidate, st
 
 
 def _with_values(best: Candidate, ranked: list[Candidate]) -> tuple[Candidate, str] | None:
-    """Return the line with the compared values beside a line that only says that a check failed; None without one.
+    """Return the line with the compared values beside a line that only says that a check failed; None if there is none.
 
     The rule is returned with it.
     """

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 def settle(
     failures: Sequence[Failure], verdicts: Sequence[Verdict], results: Iterable[Result] = ()
 ) -> tuple[Verdict, ...]:
-    """Adjust the verdicts of one run to one another.
+    """Return the verdicts of one run, adjusted to one another.
 
     A failure may be a consequence of another failure in the same simulation: the test never started, or the simulation
     ended during the test, and nothing else explains this. Such a failure gets the verdict of the other one. Origins are

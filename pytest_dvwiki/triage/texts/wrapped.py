@@ -2,7 +2,7 @@
 
 A log does not wrap lines, and the line below a message is not part of it. So lines are joined in two cases only: words
 are cut at one column, as by a terminal, or lines end before a word that did not fit. In the second case, the unjoined
-text must also report no failure, or only one without a known name, or the continuation of a warning.
+text must also report no failure, or only one without a known name, or one that is the continuation of a warning.
 """
 
 from __future__ import annotations
@@ -157,7 +157,7 @@ def _join(lines: Sequence[tuple[int, str]], width: int) -> Iterator[_Joined]:
             lines[end - 1][1], stripped[end - 1 : end + 1], width
         ):
             end += 1
-        # A line without a continuation keeps its transport prefix.
+        # A line without a continuation keeps the prefix that `strip_line` removes, such as a time of the CI service.
         text = lines[at][1] if end == at + 1 else " ".join((stripped[at], *map(str.strip, stripped[at + 1 : end])))
         yield _Joined(lines[at][0], lines[end - 1][0], text)
         at = end
