@@ -26,7 +26,7 @@ read no changed file in common.
 
 
 class PageFacts(Struct, frozen=True, kw_only=True):
-    """The entries on the bug page of a cause that outputs and triage use."""
+    """The entries of a cause's bug page that outputs and triage use."""
 
     path: str
     """Path of the page, relative to the wiki."""

@@ -396,7 +396,7 @@ def is_fixed_by(state: FixState, commit: str) -> bool:
         commit: Hash of the commit, at least seven digits.
     """
     fix = state.fix
-    # With `unread_count`, the last commit may be one that the simulation did not read.
+    # If the simulation read nothing of some commits, the last commit may be one of these.
     last = () if fix.unread_count else (fix.commits or ())[1:]
     names = (*last, *(line.partition(" ")[0] for line in fix.likely))
     is_proven = standing(state) in {"held", "passing"} and not state.returned

@@ -213,7 +213,7 @@ def _seeds(archive: Archive, failed: Target, fingerprint: str) -> tuple[str, ...
         "SELECT seed FROM failed f WHERE nodeid = :test AND simulator = :simulator AND config = :config"
         " AND fingerprint = :cause AND seed != '' AND moment > COALESCE((SELECT MAX(p.moment) FROM passed_again p"
         " WHERE p.nodeid = :test AND p.fingerprint = :cause AND p.proof > 1 AND :simulator IN (p.simulator, '*')"
-        # A pass after the last failure is the present one, or did not prove a fix.
+        # Passes after the last failure do not count: one is being judged now, and the others proved no fix.
         " AND p.moment < (SELECT MAX(moment) FROM failed l WHERE l.nodeid = :test AND l.simulator = :simulator"
         " AND l.config = :config AND l.fingerprint = :cause)), '') GROUP BY seed ORDER BY MAX(moment) DESC, seed",
         {"test": nodeid, "simulator": simulator, "config": config, "cause": fingerprint},

@@ -176,7 +176,7 @@ def judge(steps: Iterable[Step], records: CauseRecords) -> list[FixState]:
         if step.test:
             passing.setdefault(step.moment, []).append(step.test)
     for step in steps:
-        # Git names commits for the tests that passed then; other tests may have failed last.
+        # A statement by git is about the tests that passed in its run, not about the tests that failed last.
         tests = [step.test] if step.test else passing.get(step.moment) or list(records.last_failing(step.moment))
         back = records.returns(step.moment, tests)
         group = _group_of(step, tests, groups, records)

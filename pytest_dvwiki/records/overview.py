@@ -41,7 +41,7 @@ def runs_since(archive: Archive, since: str) -> int:
 
 
 def newest_run(archive: Archive) -> RunRecord | None:
-    """Return the newest run that ran a test; records that only hold statements are skipped."""
+    """Return the newest run that ran a test; records with statements only are skipped."""
     names = archive.db.execute("SELECT task_id FROM runs ORDER BY moment DESC")
     records = (archive.record(name) for (name,) in names)
     return next((each for each in records if each and (each.occurrences or each.totals != Totals())), None)

@@ -391,7 +391,7 @@ def _reset(db: sqlite3.Connection, fingerprint: str, since: str) -> None:
     runs = f"SELECT run FROM occurrences WHERE {OF_CHECK} AND moment >= :since"
     numbered = "(SELECT :name || '/' || task_id || '/' || part FROM runs WHERE id = run)"
     for table in _BY_RUN:
-        # Numbered rows first: the others get the name of the check, which a numbered row may still have.
+        # Numbered rows first: one of them may still have the name of the check, which the other rows get.
         for name, rows in ((numbered, "part"), (":name", "NOT part")):
             query = f"UPDATE {table} SET fingerprint = {name} WHERE {rows} AND {OF_CHECK} AND run IN ({runs})"
             db.execute(query, asked)

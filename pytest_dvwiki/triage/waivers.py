@@ -65,7 +65,7 @@ class Waiver(Struct, frozen=True):
     """The day on which the waiver was written."""
 
     def is_expired(self, day: str) -> bool:
-        """Return whether the waiver expired before a given day."""
+        """Return whether the waiver no longer applies on a given day."""
         return self.expires is not None and self.expires < day
 
     def matches(self, values: Mapping[str, Sequence[str]]) -> bool:
