@@ -95,7 +95,7 @@ class Cause(Struct, frozen=True, kw_only=True):
 
     @classmethod
     def on_record(cls, name: str, history: CauseHistory, page: PageFacts | None = None) -> Cause:
-        """Return a cause from the records."""
+        """Return a cause that is on record, without reference to a current run."""
         return cls(
             name=name,
             occurrence=history.newest,

@@ -24,7 +24,7 @@ class Pass(NamedTuple):
     seed_hash: str | None = None
     """Short hash of the seed; None if no hash is recorded."""
     edited: tuple[str, ...] = ()
-    """The files with uncommitted changes."""
+    """Files with uncommitted changes during the run."""
 
 
 class Fix(Struct, ListedCommits, frozen=True, kw_only=True):
@@ -83,7 +83,7 @@ class Fix(Struct, ListedCommits, frozen=True, kw_only=True):
 
 
 class StandingFix(Struct, frozen=True, kw_only=True):
-    """A fix of a cause that has not returned since."""
+    """The newest fix of a cause, if the cause has not come back since."""
 
     cause: str
     fix: Fix

@@ -33,7 +33,7 @@ _MOST_LISTS = 20
 """Maximum number of different lists of read files that are compared."""
 
 Test = list["Member"]
-"""The failures of one test."""
+"""All failures of one test at a check, each with its verdict."""
 
 
 class _Group(NamedTuple):

@@ -131,21 +131,21 @@ class Services:
 
     @cached_property
     def history(self) -> WikiHistory:
-        """Return the history from the archive."""
+        """Return the history of causes and tests, read from the archive."""
         from pytest_dvwiki.wiki.query import WikiHistory  # noqa: PLC0415
 
         return WikiHistory(self.settings.layout)
 
     @cached_property
     def classifier(self) -> Classifier:
-        """Return the classifier of failures."""
+        """Return the classifier for the failures of a run."""
         from pytest_dvwiki.triage.classify import Classifier  # noqa: PLC0415
 
         return Classifier(self.registry, self.history, self._classify)
 
     @cached_property
     def text_classifier(self) -> TextClassifier:
-        """Return the classifier of logs and pasted text."""
+        """Return the classifier for logs and pasted text."""
         from pytest_dvwiki.triage.texts.reading import TextClassifier  # noqa: PLC0415
 
         return TextClassifier(self.registry, self.history, self._classify)

@@ -193,7 +193,7 @@ _STATES = {"flaky": "K", "waived": "W", "xfailed": "X", "skipped": "S"}
 
 
 class TestRow(Struct, frozen=True):
-    """A test in the newest runs."""
+    """A test with its failures and states in the newest runs."""
 
     nodeid: str
     failures: int

@@ -199,7 +199,7 @@ class Classifier:
         return None
 
     def _first_cause(self, failure: Failure) -> FirstCause:
-        """Return the first cause found by the patterns."""
+        """Return the first cause that the patterns find in the texts of a failure."""
         choice = choose(failure, self.matcher)
         text = choice.candidate.text if choice else _unrecognised(failure)
         values, difference = _values(failure.excerpts, choice)

@@ -455,7 +455,7 @@ def _shows_values(candidate: Candidate) -> bool:
 
 
 def _values(candidate: Candidate) -> set[str]:
-    """Return the values in a message."""
+    """Return the numbers and logic values that a message shows."""
     return set(_VALUE.findall(parse_report(candidate.text).text))
 
 

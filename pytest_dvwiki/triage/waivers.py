@@ -232,7 +232,7 @@ def read_waivers(text: str, path: Path) -> Waivers:
 
 
 class _WaiverReader:
-    """Converts a document to waivers."""
+    """Reads waivers from a parsed document, and collects its problems."""
 
     def __init__(self, path: Path, lines: Mapping[tuple[str | int, ...], int]) -> None:
         self._path = path

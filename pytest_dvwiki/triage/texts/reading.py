@@ -47,7 +47,7 @@ class Sighting(Struct, frozen=True, kw_only=True):
 
 
 class Reading(Struct, frozen=True, kw_only=True):
-    """The result of reading a text."""
+    """The verdict on a text, and the causes found in it."""
 
     verdict: Verdict | None = None
     """The verdict; None if no failure was found."""

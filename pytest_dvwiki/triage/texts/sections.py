@@ -35,7 +35,7 @@ class Sections(Struct, frozen=True):
     cocotb: bool
     """Whether this is a cocotb log, where an error line alone does not fail a test."""
     simulator: bool
-    """Whether an HDL simulator took part."""
+    """Whether the log mentions an HDL simulator or its messages."""
     passed: tuple[tuple[int, int], ...]
     """First and last line number of each passing test."""
 
