@@ -22,7 +22,7 @@ def output(
     timeout: float = TIMEOUT_S,
     variables: Mapping[str, str] = MappingProxyType({}),
 ) -> bytes | None:
-    """Run git in a folder and return its output; None if git is missing, times out, or has a status above `most`."""
+    """Run git in a folder and return its output; None if git is missing, times out, or exits with more than `most`."""
     try:
         done = subprocess.run(
             ["git", "--no-optional-locks", "--no-pager", *_SETTINGS, "-C", os.fspath(folder), *arguments],

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 SOURCE = Path(__file__).with_name("secrets.yaml")
 COMPILED = SOURCE.with_suffix(".json")
-"""The rules as JSON. The file is in an installed package, next to the YAML file, but not in a checkout."""
+"""The rules as JSON. An installed package has this file next to the YAML file; a checkout does not have it."""
 
 _SEPARATOR = r"[ \t]{0,3}(?P<sep>:=|=>|[=!]?==?|:(?!:))[ \t]{0,3}"
 _VALUE = r"(?:[bru]?\\?(?P<quote>['\"])(?P<quoted>[^'\"\n]*)|(?P<plain>[^\s'\"]+))"

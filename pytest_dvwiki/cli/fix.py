@@ -36,7 +36,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Archive a record with the fix, or with its withdrawal, and print the page that shows it."""
+    """Archive a record of the fix, or of a fix's withdrawal, and print the path of the page that shows the fix."""
     from pytest_dvwiki.capture.git.repository import Repository  # noqa: PLC0415
     from pytest_dvwiki.wiki.writing.build import archive  # noqa: PLC0415
 

@@ -44,7 +44,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _install_skill(file: Path) -> None:
-    """Write the skill, unless the file has a different version."""
+    """Write the skill, unless the file exists already; if its content differs, tell the user."""
     from pytest_dvwiki.records import disk  # noqa: PLC0415
 
     skill = reading.read_bytes(Path(agent.__file__).with_name("SKILL.md"))

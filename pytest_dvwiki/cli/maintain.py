@@ -115,7 +115,7 @@ def _steps(settings: Settings) -> Iterator[str]:
 
 
 def _compiled(settings: Settings) -> Iterator[str]:
-    """Compile the topics that are due, and yield the outcome of each."""
+    """Compile the topics that are due, and yield a line for each that was rewritten, proposed or failed."""
     from pytest_dvwiki.librarian.compile import compile_topics  # noqa: PLC0415
     from pytest_dvwiki.llm.client import connect  # noqa: PLC0415
     from pytest_dvwiki.llm.configuration import LibrarianSettings  # noqa: PLC0415

@@ -143,7 +143,7 @@ class ProcessContext:
 
 
 class _LateInterest:
-    """Selects the lines of a log to keep, by the patterns. These are loaded only for a log too long to keep whole."""
+    """Selects the lines of a log to keep. It loads the patterns only for a log that is too long to keep whole."""
 
     def __init__(self, context: ProcessContext) -> None:
         self._context = context
@@ -159,7 +159,7 @@ class _LateInterest:
 
 
 class _PlainEvidence:
-    """Converts evidence to plain values before its report leaves this process."""
+    """Converts the evidence of a report to plain values before the report leaves this process."""
 
     @pytest.hookimpl(wrapper=True)
     def pytest_report_to_serializable(self) -> Generator[None, dict[str, Any] | None, dict[str, Any] | None]:

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 
 class Archivist:
-    """Makes a `Run` of the session, and of each killed run, and passes it to the pipeline.
+    """Makes a `Run` from the session, and one from each killed run, and passes each to the pipeline.
 
     Args:
         context: The objects shared by the roles of this process.

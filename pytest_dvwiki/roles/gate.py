@@ -21,7 +21,7 @@ _PHASES = frozenset({"setup", "call", "teardown"})
 
 
 class GateRole:
-    """Watches the session for events that the gate cannot judge."""
+    """Watches the session for events that the gate cannot judge, and sets the exit status at the end."""
 
     def __init__(self, config: pytest.Config, settings: Settings, ledger: Ledger) -> None:
         self._config = config

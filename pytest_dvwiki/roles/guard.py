@@ -21,7 +21,7 @@ class Guard:
         self.notes: list[str] = []
 
     def note(self, text: str) -> None:
-        """Add a note for the user."""
+        """Add a note for the user, unless the same note exists."""
         if text not in self.notes:
             self.notes.append(text)
 

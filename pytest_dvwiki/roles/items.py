@@ -56,7 +56,7 @@ class ItemRole:
         self._spool_failed = False
         self._running: Running | None = None
         self.interrupted: pytest.TestReport | None = None
-        """Report of an interrupted test with failures in its simulation; pytest does not report such a test."""
+        """Report of a test that was interrupted after a failure in its simulation; pytest itself makes no report."""
         capture = context.config.getoption("capture", "no")
         self._live = capture != "fd"
 
@@ -65,7 +65,7 @@ class ItemRole:
         """Return the journal of this process, opened at first use."""
         if self._journal is None:
             self._journal = open_journal(self._journals, self._task_id, self._process)
-            # A test that replaced `Popen` may count the processes, or forbid them.
+            # Not if a test has replaced `Popen`: the replacement may count processes or forbid them, even git's.
             if self._process == MAIN and subprocess.Popen is _POPEN:
                 from pytest_dvwiki.capture.git.repository import Repository  # noqa: PLC0415  # most runs need no journal
 
@@ -155,7 +155,7 @@ class ItemRole:
 
     @pytest.hookimpl(wrapper=True, trylast=True)
     def pytest_runtest_setup(self) -> Generator[None]:
-        """Spool the output of a setup. Innermost, so that pytest reads its captured output after the spool ends."""
+        """Spool the output of a setup. The hook is innermost, so that pytest reads its capture after the spool ends."""
         running = self._running
         if running is not None:
             if running.stdout is None:
@@ -170,7 +170,7 @@ class ItemRole:
 
     @pytest.hookimpl(wrapper=True, trylast=True)
     def pytest_runtest_call(self) -> Generator[None]:
-        """Spool the output of a call or a teardown. Innermost, as for the setup."""
+        """Spool the output of a call or a teardown. The hook is innermost, as for the setup."""
         try:
             self._begin_phase()
             return (yield)
@@ -191,9 +191,10 @@ class ItemRole:
             running.open = None
 
     def _begin_phase(self) -> None:
-        """Spool the children's output during a phase. The first child may start within the phase.
+        """Spool the children's output from the start of a phase, unless the attempt has had no child yet.
 
-        This is no context manager, because its frames would appear in tracebacks, which some plugins keep.
+        The spool then begins with the first child. This is no context manager, because the frames of one would appear
+        in tracebacks, which some plugins keep.
         """
         if self._spool is not None and self._running is not None and self._running.children.children:
             self._redirect_to_spool(self._running)
@@ -212,7 +213,7 @@ class ItemRole:
         if (runs or tools.is_tool(child)) and not tools.is_make(child):
             self._note_setup(running.children, child, runs=runs)
         if running.began and not runs:
-            self._redirect_to_spool(running)  # the first child of another attempt
+            self._redirect_to_spool(running)  # has an effect only for the first child of a further attempt
             return
         setup = running.children.setup_of(child)
         self._redirect_to_spool(running)
@@ -269,7 +270,7 @@ class ItemRole:
 
     @pytest.hookimpl
     def pytest_enter_pdb(self) -> None:
-        """Restore the descriptors during debugging."""
+        """Give the debugger the terminal: stop the redirection of the output to the spool."""
         if self._spool is not None:
             self._spool.detach()
 

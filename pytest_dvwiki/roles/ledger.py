@@ -176,7 +176,8 @@ class Ledger:
         return ()
 
     def _failed(self, report: pytest.TestReport, test: _Test, evidence: Evidence | None) -> tuple[Failure, ...]:
-        # pytest fails a test with failed subtests when it shows the report, but in xdist's workers before sending it.
+        # pytest changes a test with failed subtests to failed when it shows the report; a worker of xdist does so
+        # before it sends the report.
         if test.failures and isinstance(report.longrepr, str) and _SUBTESTS.fullmatch(report.longrepr):
             test.worsen("failed")
             self._failed_reports.append((report.nodeid, report.when, test.failures))
@@ -237,7 +238,7 @@ class Ledger:
         return [
             nodeid
             for nodeid, when, failures_of_report in self._failed_reports
-            # A runner of cocotb's own plugin fails because its tests do.
+            # The failure of a runner of cocotb's own plugin is settled by the failure of one of its tests.
             if not (
                 settled.issuperset(map(_key, failures_of_report))
                 or (when == "call" and not failing.isdisjoint(self._runners.get(nodeid, ())))
@@ -278,7 +279,7 @@ class Ledger:
         return tuple(failures), tuple(results)
 
     def _with_own_command(self, runner: str | None, failures: Iterable[Failure]) -> Iterator[Failure]:
-        """Yield the failures, with commands that run only the failing test of a native runner, where possible."""
+        """Yield the failures; where possible, with a command that reruns only the failing test, not its runner."""
         for failure in failures:
             if runner is None or failure.command is None or not failure.nodeid.startswith(f"{runner}::"):
                 yield failure

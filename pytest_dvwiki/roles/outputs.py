@@ -1,7 +1,7 @@
 """Outputs of a session for other tools, rendered by the modules of `report/`.
 
 pytest-html, JUnit XML and Allure show tests before the run is archived. So a failed test gets its label and fingerprint
-with its report; facts that need the whole run are added at the end.
+with its report; whatever needs the results of the whole run is added at the end.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 
 class Outputs:
-    """Writes the outputs of the main process.
+    """Writes the outputs of a session, in the main process.
 
     Args:
         context: The objects shared by the roles of this process.
@@ -57,7 +57,7 @@ class Outputs:
         self._finish = finish
         self._archived: Archived | None = None
         self._named: dict[str, dict[str, str]] = {}
-        """Maps each test to the labels in its reports, by fingerprint."""
+        """For each test, maps the fingerprints in its reports to their labels."""
         self._tests: dict[str, set[str]] = {}
         """Maps each fingerprint in the reports to its tests."""
         self._shows_tests = shows_tests

@@ -1,7 +1,7 @@
 """Make failures from pytest's reports, and attach evidence to reports.
 
 Evidence is an attribute of the report, converted to plain values when pytest sends the report from an xdist worker, or
-cocotb from a simulator. It is not a user property, because these appear in every JUnit file.
+cocotb from a simulator. It is not a user property, because user properties appear in every JUnit file.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ class Simulated(Struct, frozen=True, gc=False):
     reads: tuple[str, ...] = ()
     """The files that the simulations read, with the item's own file; empty if those of any simulation are unknown."""
     directed: bool = False
-    """Whether it is known that no random number of any of the simulations depends on the seed."""
+    """Whether it is known that no random number in any of the simulations depends on the seed."""
     unseeded: str = ""
     command: Command | None = None
     """Reruns the item with the seed; None without a seed."""
@@ -75,13 +75,13 @@ class Evidence(Struct, frozen=True, gc=False):
     reads: tuple[str, ...] = ()
     """Files read by the failed simulation of cocotb's own runner, or by a module whose collection failed."""
     directed: bool = False
-    """Whether it is known that no random number of the failed simulation of cocotb's own runner depends on the seed."""
+    """Whether it is known that no random number in the failed simulation of cocotb's own runner depends on the seed."""
     unseeded: str = ""
     """File that generates stimulus for the failed simulation of cocotb's own runner without using the seed."""
     simulated: Simulated | None = None
     """The simulations of an item that failed by itself; None for any other report."""
     excerpts: tuple[Excerpt, ...] = ()
-    """More excerpts for the report's own failure."""
+    """Further excerpts, for the failure that `failure_of` makes from the report."""
     first_line: int | None = None
     """Line number in the simulator's output where a test of cocotb's own plugin started."""
     noise_errors: int = 0
@@ -130,7 +130,7 @@ def attached(report: pytest.TestReport | pytest.CollectReport) -> Evidence | Non
 
 
 def with_excerpts(evidence: Evidence, excerpts: Sequence[Excerpt]) -> Evidence:
-    """Add excerpts to all failures in the evidence or, if there are none, to the report's own failure."""
+    """Add excerpts to all failures in the evidence; if there are none, keep them for the one made from the report."""
     if not excerpts:
         return evidence
     bounded = tuple(replace(excerpt, lines=_bounded(excerpt.lines)) for excerpt in excerpts)
@@ -293,7 +293,7 @@ def frame_of(excinfo: pytest.ExceptionInfo[BaseException], root: Path) -> Frame 
     """Return the innermost frame of an exception in the user's code, whatever pytest shows of the traceback."""
     from pytest_dvwiki.logtext.frames import is_library  # noqa: PLC0415  # loaded only for failures
 
-    # pytest's own traceback entries cost ten times as much, and most of them are pytest's frames.
+    # pytest's own traceback entries take ten times as long to make, and most of them are frames of pytest.
     own: list[tuple[str, int, str]] = []
     entry: TracebackType | None = excinfo.tb
     while entry is not None:
@@ -310,7 +310,8 @@ def frame_of(excinfo: pytest.ExceptionInfo[BaseException], root: Path) -> Frame 
 def files_in(excinfo: pytest.ExceptionInfo[BaseException], root: Path) -> tuple[str, ...]:
     """Return the project's files in an exception's traceback and their imports, as in `Failure.reads`.
 
-    A module that cannot be imported ended before it could build a design.
+    For a module that could not be imported, the result also says that no HDL was read: the module ended before it could
+    build a design.
     """
     from pytest_dvwiki.capture.simulations.builds import Setup  # noqa: PLC0415  # loaded only for failures
     from pytest_dvwiki.capture.simulations.reads import files_read  # noqa: PLC0415
@@ -392,7 +393,7 @@ def _sections(
 
 
 def kept(text: LogText, interest: Interest | None) -> Excerpt:
-    """Return the excerpt of a log."""
+    """Return the excerpt of a log: its beginning, the lines around those that `interest` finds, and its end."""
     from pytest_dvwiki.logtext.excerpts import excerpt  # noqa: PLC0415  # loaded only for failures
     from pytest_dvwiki.logtext.logs import LogStream  # noqa: PLC0415
 
@@ -416,7 +417,7 @@ def _command(
     report: pytest.TestReport | pytest.CollectReport, seed: object, call: Call, *, strict: bool = False
 ) -> Command:
     if report.nodeid.partition("::")[0].endswith(SUFFIX):
-        return call.command(report.nodeid, {}, STRICT[:1])  # without `--dvwiki` pytest collects no check
+        return call.command(report.nodeid, {}, STRICT[:1])  # without `--dvwiki`, pytest collects no checks
     runner: str | None = getattr(report, "runner_nodeid", None)
     if runner is None:
         return again(call, report.nodeid, strict=strict)

@@ -77,7 +77,7 @@ def evidence_of(
         _simulation(observed, report, child, results, root=root, interest=interest, builds=builds)
         for results, child in by_results.items()
     ]
-    # The item's exception belongs to its last simulation; the earlier ones had ended without one.
+    # The item's exception belongs to its last simulation; the earlier simulations had ended without an exception.
     parts = [
         *(replace(sim, error="", longrepr="", item_failed_later=bool(observed.error)) for sim in parts[:-1]),
         replace(parts[-1], after_others=len(parts) > 1),

@@ -37,7 +37,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Print the patterns."""
+    """Print the active patterns that the options select, in order of precedence."""
     registry = registry_of(args)
     found = [pattern for pattern in registry if _is_wanted(pattern, registry, args)]
     root = settings_of(args).layout.root
