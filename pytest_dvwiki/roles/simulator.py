@@ -84,7 +84,7 @@ class SimulatorRole:
     def pytest_runtest_makereport(
         self, item: pytest.Item, call: pytest.CallInfo[None]
     ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
-        """Attach the output. cocotb's plugin reports the start and the end of a call, and logs only the second report."""
+        """Attach the output. cocotb's plugin reports the start and the end of a call, and logs only the second one."""
         report = yield
         with self._context.guard("reading the output of a test"):
             self._attach(item, call, report)
