@@ -8,6 +8,7 @@ import textwrap
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from pytest_dvwiki import reading
 from pytest_dvwiki.cli import UsageError
 from pytest_dvwiki.cli.patterns.active import add_sources, registry_of
 from pytest_dvwiki.cli.patterns.texts import require_plain_text
@@ -84,7 +85,7 @@ def _verdict(name: str, classifier: TextClassifier) -> Verdict | None:
             for block in blocks(iter(lambda: stream.read(_CHUNK), b"")):
                 sieve.feed(block)
     except OSError as error:
-        raise UsageError(f"{name}: cannot be read: {error.strerror}") from error
+        raise UsageError(f"{name}: {reading.reason(error)}") from error
     return classifier.conclude(sieve.finish()).verdict
 
 
@@ -93,7 +94,7 @@ def _read(name: str) -> str:
     try:
         data = sys.stdin.buffer.read() if name == "-" else Path(name).read_bytes()
     except OSError as error:
-        raise UsageError(f"{name}: cannot be read: {error.strerror}") from error
+        raise UsageError(f"{name}: {reading.reason(error)}") from error
     return data.decode("utf-8-sig", "replace")
 
 

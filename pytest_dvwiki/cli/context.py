@@ -127,7 +127,7 @@ def _filled(name: str, settings: Settings, budget: int | None) -> str:
     try:
         text = sys.stdin.read() if name == "-" else Path(name).read_text("utf-8")
     except OSError as error:
-        raise UsageError(f"--template {name}: cannot be read: {error.strerror}") from error
+        raise UsageError(f"--template {name}: {reading.reason(error)}") from error
     except UnicodeDecodeError as error:
         raise UsageError(f"--template {name}: not UTF-8 (byte {error.start}); save it as UTF-8") from error
     config = replace(WikiConfig.of(settings), enabled=True)

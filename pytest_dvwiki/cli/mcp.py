@@ -107,7 +107,7 @@ def run(args: argparse.Namespace) -> int:
 
 def _folder(folder: Path) -> Path:
     if not folder.is_dir():
-        raise UsageError(f"--allow {folder}: no such folder")
+        raise UsageError(f"--allow {folder}: no such folder; check the name")
     return folder.resolve()
 
 

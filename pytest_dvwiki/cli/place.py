@@ -47,7 +47,7 @@ def settings_of(args: argparse.Namespace) -> Settings:
 
     root = args.root.resolve() if args.root else find_root(Path.cwd())
     if not root.is_dir():
-        raise UsageError(f"--root {args.root}: no such folder")
+        raise UsageError(f"--root {args.root}: no such folder; check the name")
     return resolve(root, command_line={"wiki_dir": args.wiki_dir})
 
 

@@ -72,7 +72,8 @@ def _sample_problems(samples: list[Path], registry: Registry) -> Iterator[str]:
             continue
         verdict = classifier.classify_text(read_text(str(path)))
         if verdict is None and pattern is not None:
-            yield f"{path}: pattern {wanted}: field match: finds nothing in this sample"
+            advice = "extend the expression, or remove the sample"
+            yield f"{path}: pattern {wanted}: field match: finds nothing in this sample; {advice}"
         elif verdict is not None and verdict.pattern != wanted:
             taken = f"matches line {verdict.line}, {verdict.primary!r}"
             yield f"{path}: pattern {verdict.pattern}: field match: {taken}; `dvwiki patterns why {path}` shows more"

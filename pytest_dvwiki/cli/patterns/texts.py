@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
+from pytest_dvwiki import reading
 from pytest_dvwiki.cli import UsageError
 
 
@@ -28,4 +29,4 @@ def read_text(name: str) -> str:
     try:
         return "".join(chunk.text for chunk in LogStream(log))
     except OSError as error:
-        raise UsageError(f"{name}: cannot be read: {error.strerror}") from error
+        raise UsageError(f"{name}: {reading.reason(error)}") from error

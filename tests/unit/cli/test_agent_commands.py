@@ -346,7 +346,10 @@ def test_context_fills_a_template(place: Layout, tmp_path: Path, capsys: pytest.
 @pytest.mark.parametrize(
     ("arguments", "told"),
     [
-        (["--template", "absent.md"], "--template absent.md: cannot be read: No such file or directory"),
+        (
+            ["--template", "absent.md"],
+            "--template absent.md: cannot be read (no such file or directory); check the name",
+        ),
         (["--template", "latin.md"], "--template latin.md: not UTF-8 (byte 0); save it as UTF-8"),
         (
             ["--template", "latin.md", "fifo"],

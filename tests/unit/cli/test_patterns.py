@@ -177,7 +177,7 @@ def test_why_as_json(root: Path, capsys: pytest.CaptureFixture[str]) -> None:
 
 def test_why_of_a_file_that_is_not_there(root: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["patterns", "why", "absent.log"]) == 2
-    assert "absent.log: cannot be read: No such file or directory" in capsys.readouterr().err
+    assert "absent.log: cannot be read (no such file or directory); check the name" in capsys.readouterr().err
 
 
 # test

@@ -145,7 +145,7 @@ def test_another_wiki_can_be_named(place: Layout, tmp_path: Path, capsys: pytest
 @pytest.mark.parametrize("command", ["init", "build", "context"])
 def test_a_root_that_is_not_there_is_a_mistake(command: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main([command, "--root", "/no/such/folder"]) == 2
-    assert capsys.readouterr().err == f"dvwiki {command}: --root /no/such/folder: no such folder\n"
+    assert capsys.readouterr().err == f"dvwiki {command}: --root /no/such/folder: no such folder; check the name\n"
 
 
 def test_a_wiki_that_cannot_be_written_is_one_line(place: Layout, capsys: pytest.CaptureFixture[str]) -> None:
