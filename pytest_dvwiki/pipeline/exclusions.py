@@ -175,7 +175,7 @@ class Exclusions:
 def may_matter(files: Sequence[str], occurrence: Occurrence) -> bool:
     """Return whether a changed file may affect a failure.
 
-    A file may if the simulation read it. If it is unknown what the simulation read, any file but documentation may.
+    The files that the simulation read may; if these are unknown, all files but documentation may.
     """
     if not 0 < len(occurrence.reads) < MOST_READ:
         return any(NO_STIMULUS.search(name) is None for name in files)

@@ -85,7 +85,7 @@ class _Causes:
         self._called: dict[tuple[str, str], Occurrence | None] = {}
 
     def last(self, failure: _LastFailure) -> Occurrence | None:
-        """Return a cause's last occurrence in which the test failed; None once too many have been read from records."""
+        """Return a cause's last occurrence in which the test failed; None once `_MOST_OLDER` records have been read."""
         if any(nodeid == failure.test.nodeid for nodeid, _ in self._tests(failure.fingerprint)):
             return self.newest(failure.fingerprint)
         # Another test, of another design, has failed with the cause since then.

@@ -47,7 +47,7 @@ def record_path(tasks: Path, record: RunRecord) -> Path:
     """
     time = _TIME.fullmatch(record.finished)
     if not (time and _is_moment(record.finished)):
-        raise WikiError(f"record {record.task_id}: finished is not a UTC time: {record.finished!r}; {_TIME_FORM}")
+        raise WikiError(f"record {record.task_id}: `finished` is not a UTC time: {record.finished!r}; {_TIME_FORM}")
     if not _TASK_ID.fullmatch(record.task_id) or record.task_id.startswith("."):
         raise WikiError(f"{record.task_id!r:.80} is not a task id: use letters, digits and _ . -")
     year, month = time.groups()

@@ -354,7 +354,7 @@ def _flaky_causes(test: OtherTest) -> str | None:
 
 
 def keep_details(db: sqlite3.Connection, occurrence: Occurrence, moment: str) -> None:
-    """Store the evidence of a cause's newest occurrence; that of older ones is only in the records."""
+    """Store the evidence of a cause's newest occurrence; older evidence is only in the records."""
     evidence = msgspec.json.encode(occurrence).decode()
     row = (occurrence.fingerprint, moment, evidence, mask(occurrence.primary))
     db.execute("INSERT OR REPLACE INTO details VALUES (?, ?, ?, ?)", row)

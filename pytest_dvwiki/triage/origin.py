@@ -100,7 +100,7 @@ _READINGS = {
     "unknown value": ("the design left a signal without a value", "the testbench left an input or a reset undriven"),
     "no progress": (
         "the design never answered",
-        "the testbench waits for something that cannot come, or not long enough",
+        "the testbench waits for something that cannot come, or does not wait long enough",
     ),
     "design reports": (
         "the design broke a rule that its own code checks",
@@ -109,7 +109,7 @@ _READINGS = {
     "empty queue": ("the design sent more than it should", "the model expects too little, or too late"),
     "library": (
         "a tool or library itself is at fault",
-        "what it was called with is wrong (every frame of the traceback is in its code)",
+        "it was called with wrong arguments (every frame of the traceback is in its code)",
     ),
     "cut short": ("the simulation hung until a limit ended it", "something outside ended a healthy run"),
     "handle": (

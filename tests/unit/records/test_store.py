@@ -109,9 +109,9 @@ def test_yaml_of_somebody_else_is_no_record_and_no_problem(tmp_path: Path) -> No
         (("schema: 2", "schema: 3"), "newer than this version"),
         (("totals: {", "totals: [{"), ".yaml:"),
         (("task_id: ", "task_id: x"), "the file of a record is named after its task_id"),
-        (('finished: "2026-11-21T01:10:00Z"', 'finished: "yesterday"'), "finished is not a UTC time: 'yesterday'"),
+        (('finished: "2026-11-21T01:10:00Z"', 'finished: "yesterday"'), "`finished` is not a UTC time: 'yesterday'"),
         *(
-            (('finished: "2026-11-21T01:10:00Z"', f'finished: "{time}"'), f"finished is not a UTC time: '{time}'")
+            (('finished: "2026-11-21T01:10:00Z"', f'finished: "{time}"'), f"`finished` is not a UTC time: '{time}'")
             for time in ("2026-99-99T99:99:99Z", "9999-12-31T23:59:59Z", "0001-01-01T00:00:00Z")
         ),
     ],
