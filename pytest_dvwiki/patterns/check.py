@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from pytest_dvwiki.patterns.schema import Pattern
 
 _SHOWN = 100
+_CORRECT = "correct the example or `match`"
 
 
 class Problem(Struct, frozen=True):
@@ -62,27 +63,32 @@ class Checker:
             if winner is not None and winner.pattern.tier == "benign":
                 yield self._taken(winner.pattern, pattern, example)
             else:
-                yield self._problem(pattern, "examples", f"the pattern does not match {_shown(example)}")
+                yield self._problem(pattern, "examples", f"the pattern does not match {_shown(example)}; {_CORRECT}")
             return
         first = hits[0]
         if _label(first.pattern) != _label(pattern):
             yield self._taken(first.pattern, pattern, example)
         elif not self._matches(pattern, first.text):
-            yield self._problem(pattern, "examples", f"the pattern does not match {_shown(example)}")
+            yield self._problem(pattern, "examples", f"the pattern does not match {_shown(example)}; {_CORRECT}")
 
     def _benign(self, pattern: Pattern, example: str) -> Iterator[Problem]:
         if not self._matches(pattern, example.strip()):
-            yield self._problem(pattern, "examples", f"the pattern does not match {_shown(example)}")
+            yield self._problem(pattern, "examples", f"the pattern does not match {_shown(example)}; {_CORRECT}")
         for hit in self._matcher.hits(f"{example}\n")[:1]:
             yield self._problem(
-                pattern, "examples", f"pattern {hit.pattern.id} still treats {_shown(example)} as a failure"
+                pattern,
+                "examples",
+                f"pattern {hit.pattern.id} still treats {_shown(example)} as a failure; extend `match`",
             )
 
     def _taken(self, winner: Pattern, loser: Pattern, example: str) -> Problem:
         own, other = self.registry.source(loser.id), self.registry.source(winner.id)
         if other.startswith(BUILTIN_FOLDER) and not own.startswith(BUILTIN_FOLDER):
             return self._problem(
-                loser, "examples", f"{winner.id} ({other}, {_named(winner)}) matches {_shown(example)} first"
+                loser,
+                "examples",
+                f"{winner.id} ({other}, {_named(winner)}) matches {_shown(example)} first; "
+                "give this pattern the id of that one to replace it",
             )
         return self._problem(
             winner,

@@ -1,4 +1,4 @@
-"""Find the expressions worth trying on a message: the message has to contain a literal of each of an expression's sets.
+"""Find the expressions worth trying on a message: those with a literal of each of their sets in the message.
 
 RE2 searches for the literals of all expressions in one pass, in microseconds per message. Building its automaton takes
 tens of milliseconds, so the first messages of a process are searched for each literal separately.
@@ -108,7 +108,7 @@ class _Set:
         self._always = [(number, at) for number, at, sets in expressions if not sets]
         """Expressions of benign patterns without literals."""
         self._known: dict[tuple[int, ...], Fitting] = {}
-        """Maps literals found in a message to the expressions that may match; messages of one cause have the same."""
+        """Maps the literals in a message to the expressions that may match; messages of a cause have equal literals."""
 
     def fitting(self, lowered: str) -> Fitting | None:
         """Return the expressions that may match a message in lower case; None if the automaton fails."""

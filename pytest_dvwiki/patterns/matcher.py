@@ -55,7 +55,7 @@ class Hit(msgspec.Struct, frozen=True):
     """The message as one line."""
     groups: dict[str, str]
     head: str = ""
-    """The log line above an indented message; empty if there is none."""
+    """The log line above an indented message; empty for a message without such a line."""
 
 
 class Rule:
@@ -201,11 +201,11 @@ class Matcher:
                 yield rule, groups
 
     def may_be_companion(self, lowered: str) -> bool:
-        """Return whether a lower-case line has a literal of any `together_with`."""
+        """Return whether a lower-case line has a literal of the `together_with` of any pattern."""
         return self._of_companions is not None and self._of_companions.search(lowered) is not None
 
     def is_companion(self, line: str) -> bool:
-        """Return whether a line matches any `together_with`."""
+        """Return whether a line matches the `together_with` of any pattern."""
         return any(rule.has_companion(line) for rule in self._rules if rule.pattern.together_with)
 
     def search(
@@ -244,8 +244,7 @@ class Matcher:
                             counts.note(group[offset])
                     yield of_message[0], hit
                 elif certain and len(of_message) == 1 and not message.head:
-                    # Count lines of this kind, to skip further ones. That is right only if no other line had a part in
-                    # the decision.
+                    # Count lines of this kind, to skip further ones. That is right only if this line alone decided.
                     self._dull.note(group[of_message[0]])
 
     def _candidates(
@@ -269,7 +268,7 @@ class Matcher:
                 yield start, its_kind
 
     def _decide(self, message: Message, has_companion: Callable[[Rule], bool]) -> tuple[Hit | None, bool]:
-        """Return the match with the highest precedence (None if none), and whether other lines had no part in it."""
+        """Return the match with the highest precedence (None if none), and whether this message alone decided."""
         certain = True
         for rule, groups in self._winners(message.text):
             if rule.pattern.tier == "benign":

@@ -38,7 +38,7 @@ class Cluster(Struct, frozen=True):
     """First cause and excerpt of each occurrence, newest first."""
     in_simulator: bool = False
     fix: str | None = None
-    """How the cause was fixed, if known."""
+    """How the cause was fixed; None if that is unknown."""
 
 
 class NoPattern(Struct, frozen=True):

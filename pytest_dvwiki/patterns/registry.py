@@ -78,9 +78,9 @@ class Registry:
 
     @functools.cached_property
     def subtypes(self) -> Mapping[str, Subtype]:
-        """Map the names of the built-in subtypes and of the project's own to their descriptions.
+        """Map the name of each subtype, built-in or added by a pattern of the project, to its description.
 
-        The description of one of the project's own is that of the first pattern with this subtype.
+        If several patterns add the same subtype, the first of them describes it.
         """
         known = {UNKNOWN, *load_subtypes()}
         bringing = (pattern for pattern in reversed(self.patterns) if pattern.failure_subtype not in known)
@@ -101,7 +101,7 @@ class Registry:
             failure_subtype: Subtype of the failure. If the pattern has another subtype, the advice of the failure's
                 subtype is returned.
             message: The message, whose names are filled in.
-            quoted: Returns a name in quotes, as the output needs it: the name comes from a log.
+            quoted: Puts a name from the message into quotes, as the output needs them.
         """
         entry = self._by_id.get(pattern_id) if pattern_id is not None else None
         if entry is None:
@@ -238,7 +238,7 @@ def _each_once(entries: Iterator[RegistryEntry], problem: Callable[[PatternError
     for entry in entries:
         name = entry.pattern.id
         if name in seen:
-            problem(PatternError(f"{entry.source}: pattern {name}: field id: also in {seen[name]}; rename one of them"))
+            problem(PatternError(f"{entry.source}: pattern {name}: field id: is also in {seen[name]}; rename one"))
         else:
             seen[name] = entry.source
             yield entry

@@ -29,7 +29,7 @@ CLASSES = (
     "tool_error",
     "unknown",
 )
-"""The error classes. Their subtypes are in `builtin/subtypes.yaml`; projects can add others."""
+"""The error classes. The subtypes are in `builtin/subtypes.yaml`; projects can add further subtypes."""
 
 UNKNOWN = "unknown"
 _NAME = re.compile(r"\{([a-z_]+)\}")

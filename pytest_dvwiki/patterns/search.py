@@ -18,7 +18,7 @@ import msgspec
 from pytest_dvwiki.expressions import Expression, FirstMatch, compile_re2
 
 WIDE = 16
-"""Number of possible repetitions from which the match of a part can end almost anywhere."""
+"""A part that can be repeated at least this often has matches that end almost anywhere."""
 
 _PART = re.compile(
     r"(?P<atom>\\.|\[\^?\]?(?:\\.|[^\]\\])*\]|\(\?P<\w+>|\(\?:|.)"
@@ -33,7 +33,7 @@ class Search(Protocol):
     """A compiled expression."""
 
     def search(self, text: str, at: int = 0) -> FirstMatch | None:
-        """Return the first match at or after an offset; None if there is none."""
+        """Return the first match at or after an offset; None if nothing matches there."""
 
 
 def compiled(source: str) -> Search:

@@ -138,7 +138,7 @@ def streams(
         file: The archive's bytes.
         wanted: Returns whether to open a file, given its name inside the archive.
         budget: How many files may still be opened, reduced by this call; None for a new budget.
-        broken: Called for a file that cannot be opened; if None, `ArchiveError` is raised.
+        broken: Called with the name of a file that cannot be opened, and the error; if None, the error is raised.
 
     Yields:
         The name inside the archive, its modification time if known, and a stream of the file's bytes. A stream can be

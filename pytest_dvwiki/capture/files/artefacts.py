@@ -120,7 +120,7 @@ def find_artefacts(paths: Iterable[str], *, root: Path, scratch: Path) -> FoundA
 
 
 def sha256_of(path: Path, *, since: float) -> str | None:
-    """Return the SHA-256 of a file; None if the file cannot be read, or was last written before `since`."""
+    """Return the SHA-256 of a file; None if the file cannot be read, or was last written before the time `since`."""
     try:
         with reading.open_regular(path) as stream:
             is_fresh = os.fstat(stream.fileno()).st_mtime >= since
@@ -170,7 +170,7 @@ class _Search:
         self.found = FoundArtefacts()
 
     def finish(self) -> FoundArtefacts:
-        """Return the result, sorted by name."""
+        """Return the artefacts found, sorted by name, and the messages."""
         found = {**self._beside, **self._given}
         self.found.artefacts = sorted(_with_owners([*found.values()]), key=lambda artefact: artefact.shown)
         return self.found
@@ -340,7 +340,7 @@ def _owner(artefact: Artefact, pattern: str, owners: Mapping[tuple[Path, str], s
 def expanded(given: str) -> list[Path]:
     """Return the paths that a command-line argument stands for.
 
-    These are the matches of a glob. An argument that is an existing path, or contains no wildcard, is the only path.
+    An existing path and an argument without wildcards are returned as they are; a glob is replaced by its matches.
     """
     path = Path(given)
     if path.exists() or not glob.has_magic(given):
@@ -359,7 +359,7 @@ def walk(folder: Path) -> Iterator[Path]:
 
 
 def _may_be_one(name: str) -> bool:
-    """Return whether the name of a file in a folder or archive is that of an artefact; hidden files are none."""
+    """Return whether a file in a folder or archive is named like an artefact; False for hidden files."""
     path = PurePosixPath(name)
     if any(part.startswith(".") for part in path.parts):
         return False

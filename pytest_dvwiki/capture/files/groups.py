@@ -22,7 +22,7 @@ class Group(Struct, frozen=True):
 
     @property
     def kind(self) -> Kind:
-        """Return the kind of the first file. All files have this kind, except that results files can come with logs."""
+        """Return the kind of the first file. The others have the same kind, except in a group of results and logs."""
         return self.artefacts[0].kind
 
 

@@ -76,7 +76,7 @@ class Case(Struct, frozen=True, kw_only=True):
     duration_s: float = 0.0
     attachments: tuple[str, ...] = ()
     runner: str | None = None
-    """Node id of the item that ran the simulator; only cocotb's own pytest plugin writes it to the file."""
+    """Node id of the item that ran the simulator; None unless cocotb's own pytest plugin wrote the file."""
     package: str | None = None
     """The suite's `package`; under cocotb-test it may be the node id of the item."""
     output: str = ""

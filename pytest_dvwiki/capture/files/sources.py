@@ -38,7 +38,7 @@ class Source(Struct, frozen=True):
     shown: str
     """Displayed name: the path or URL as the user gave it, or a path below it."""
     size: int
-    """Size in bytes, as stored (maybe compressed); 0 if a server does not report a size."""
+    """Size in bytes before decompression; 0 if a server does not report a size."""
 
     @property
     def name(self) -> str:

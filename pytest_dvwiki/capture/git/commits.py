@@ -56,7 +56,7 @@ class Changed(Struct, frozen=True):
     """A file that differs from its version on the branch, or is not on the branch."""
 
     path: str
-    """Relative to the top of the repository."""
+    """Path of the file, relative to the top of the repository."""
     staged: bytes | None = None
     """Content that the user has staged; empty if the removal is staged, None if nothing is staged."""
 

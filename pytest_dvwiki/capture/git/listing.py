@@ -25,7 +25,7 @@ _MOST_MODULES = 20
 """Maximum number of changed Python files that are parsed to compare them."""
 _WITH_DOCSTRING = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
 _LONGEST_PATCH = 100_000
-"""Maximum length of a patch of uncommitted changes; of longer ones, no lines are recorded, because that takes time."""
+"""Maximum number of characters in a patch of uncommitted changes whose lines are recorded: each run reads the patch."""
 _MOST_EDITED = 50
 """Maximum number of lines of uncommitted changes that are recorded."""
 _MOST = 1000
@@ -106,7 +106,7 @@ class Listing:
         changed: The files that differ between the ends of the range.
         reads: All files that the failing simulation read; empty if that is unknown.
         failed: The commit of the failing run.
-        undone: Files; a commit that touches one of them is listed even if it was undone.
+        undone: Files whose commits are listed even if later commits undid them.
     """
 
     def __init__(
@@ -368,7 +368,7 @@ def _unused_scripts(git: Git, names: Collection[str], reads: Collection[str]) ->
 
 
 def not_in_git(git: Git, reads: Collection[str], *options: str) -> set[str] | None:
-    """Return the files that a simulation read and git does not have, such as generated HDL.
+    """Return those files read by a simulation that git does not have, such as generated HDL.
 
     Args:
         git: Answers queries about the repository.
@@ -500,7 +500,7 @@ def with_same_code(patch: str) -> set[str]:
     found = set()
     for name, hunks in _files_in(patch):
         suffix = suffix_of(name)
-        # Hunk by hunk: a line that moved disappears in one hunk and appears in another.
+        # Hunks are compared one by one: moved code counts as changed, because one hunk removes it and another adds it.
         if hunks and suffix in _COMMENT and all(_code(hunk, "-", suffix) == _code(hunk, "+", suffix) for hunk in hunks):
             found.add(name)
     return found
@@ -530,14 +530,14 @@ def _texts(git: Git, commit: str, names: Iterable[str]) -> dict[str, str]:
     name = ""
     for line in found.split("\n"):
         place, is_numbered, text = line.partition("\0")
-        if is_numbered:  # a line without a number is what followed a carriage return inside a line
+        if is_numbered:  # otherwise `ask` has replaced a carriage return inside a line by a line feed
             name = place.partition(":")[2]
         lines.setdefault(name, []).append(re.sub(r"^\d+[:\0]", "", text) if is_numbered else line)
     return {name: "\n".join(text) for name, text in lines.items() if name}
 
 
 def _is_same_python(before: str, after: str) -> bool:
-    """Return whether two texts have the same code without docstrings; False if one of them cannot be parsed."""
+    """Return whether two texts have the same code apart from docstrings; False if either cannot be parsed."""
     try:
         return _python(before) == _python(after)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
@@ -545,7 +545,7 @@ def _is_same_python(before: str, after: str) -> bool:
 
 
 def _python(text: str) -> str:
-    """Return a text that is equal for all Python files with the same code; comments and docstrings do not count."""
+    """Return Python code in a form without comments, white space and docstrings, to compare two files."""
     tree = ast.parse(text)
     for node in ast.walk(tree):
         if isinstance(node, _WITH_DOCSTRING) and ast.get_docstring(node, clean=False) is not None:

@@ -76,8 +76,8 @@ def known_or_new(
         if keeps_fix is not False and has_seed and not is_deterministic(occurrence):
             onset = replace(onset, fixed_after=None, passes_to_hold={} if keeps_fix else onset.passes_to_hold)
             if keeps_fix and _was_fixed(occurrence, history):
-                # This run records a failure although the fix is still in place. For later runs, that starts a new
-                # range, so it does here, too.
+                # This run will be on record as a failure although the fix is still in place. Later runs will begin a
+                # new range there, so this run does, too.
                 onset = Onset(comes_and_goes=onset.comes_and_goes)
         if onset.fixed_after and onset.failed.isdisjoint(test.nodeid for test in occurrence.tests):
             # The tests that fail now did not fail before the fix, so another fault or other commits made them fail.
@@ -243,7 +243,7 @@ class _Start(NamedTuple):
     commit: str
     passed_with: PassSeed = "same"
     by_number: bool = False
-    """Whether the proof is not this pass alone, but the number of passes from this one on."""
+    """Whether this pass alone proves nothing, but the number of passes since then does."""
 
 
 def _start(
@@ -358,7 +358,7 @@ def _proves(candidate: Pass, test: FailedTest, occurrence: Occurrence) -> bool:
 
 
 def _has_seed(one: Pass, seed: str | None) -> bool:
-    """Return whether a pass is known to have used a given seed; True if the failure depends on none (None)."""
+    """Return whether a pass is known to have used a seed; True if the seed is None, because no seed matters then."""
     return seed is None or one.seed == seed or (one.seed is None and one.seed_hash == seed_hash(seed))
 
 

@@ -71,7 +71,7 @@ def _owners(text: str) -> tuple[str, ...]:
 
 
 def _expression(pattern: str, *, anchors_inside: bool) -> re.Pattern[str]:
-    """Translate a pattern into a regular expression. For a folder's pattern, it matches all files below the folder.
+    """Return a regular expression for a pattern. The expression for a folder matches all files below the folder.
 
     Args:
         pattern: Pattern as in the file.
@@ -81,7 +81,7 @@ def _expression(pattern: str, *, anchors_inside: bool) -> re.Pattern[str]:
     inner = pattern.strip("/")
     anchored = pattern.startswith("/") or (anchors_inside and "/" in inner)
     translated = "".join(map(_part, _PART.finditer(inner)))
-    # `docs/*` matches only files directly in that folder.
+    # `docs/*` matches only files directly in `docs`.
     files_alone = inner.endswith("/*") or (inner == "*" and anchored)
     below = "/.+" if is_folder else "" if files_alone else "(?:/.+)?"
     return re.compile(f"{'' if anchored else '(?:.+/)?'}{translated}{below}", re.DOTALL)

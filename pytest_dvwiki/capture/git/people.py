@@ -73,7 +73,7 @@ class People:
         return clean_text(self._git.ask("log", "-1", "--format=%an", "--encoding=UTF-8", *of) or "")
 
     def _code_owners(self, commit: str) -> CodeOwners | None:
-        """Return the rules of the CODEOWNERS file of a commit; None if there is none."""
+        """Return the rules of the CODEOWNERS file of a commit; None if the commit has no such file."""
         names = (*PLACES, _GITLAB)
         listing = self._git.ask("ls-tree", "--full-tree", "-l", "-z", commit, "--", *names) or ""
         entries = (entry.partition("\t") for entry in listing.split("\0") if entry)

@@ -332,12 +332,12 @@ class Repository:
         return tuple(name for name in names if name not in same)
 
     def defining(self, module: str, commit: str, reads: Sequence[str]) -> str:
-        """Return a Verilog file that defines a module in a commit but was not read; empty if there is none.
+        """Return a Verilog file that defines a module in a commit but was not read; empty if there is no such file.
 
         Args:
             module: Name of the module.
             commit: The commit.
-            reads: Files that the failing build read; if they are unknown, nothing is returned.
+            reads: Files that the failing build read; if they are unknown, the result is empty.
         """
         if not _IDENTIFIER.fullmatch(module) or not COMMIT.fullmatch(commit) or not any(map(HDL.search, reads)):
             return ""
@@ -562,7 +562,7 @@ class Repository:
         return changes_back((came & added, gone & removed), made)
 
     def has_edits(self, lines: Sequence[str], commit: str, now: Vcs) -> bool:
-        """Return whether the changes since a commit include any of the uncommitted changes that a run of it had.
+        """Return whether the changes since a commit include any uncommitted change of a run at that commit.
 
         Args:
             lines: Hashes of the lines of the uncommitted changes.
@@ -868,8 +868,8 @@ class _Suspects(Struct, frozen=True):
     def named(self, files: Iterable[str]) -> list[str]:
         """Return the files that the evidence mentions: by base name, or as the quoted name of a unit or module.
 
-        A base name is ignored if the folder in front of it is that of another file. Without a folder, it is ignored if
-        the failing simulation read another file of the same name. HDL files are ignored if none could be read.
+        A base name is ignored if the folder in front of it is that of another file. A base name without a folder is
+        ignored if the failing simulation read another file of this name. HDL files are ignored if none could be read.
         """
         known = {PurePosixPath(name).name for name in self.reads}
         text = _NO_REPORT.sub("", self.text)

@@ -75,7 +75,7 @@ class LogNames:
         return undated(log.shown)
 
     def of_build(self, log: Artefact, part: Regression, text: str, *, is_only: bool, folder: Path | None = None) -> str:
-        """Return the name of a failed build: the name of the results file that its tests would write, or of its folder.
+        """Return the name of a failed build: that of the results file that its tests would write, or of its folder.
 
         Tests that later pass in this file or folder show that the build was repaired.
 

@@ -58,8 +58,8 @@ class LogParts:
         else:
             call = self.make.call(logs, makefile, modules_of(part))
         lines = "\n".join(line for _, line in (*part.preamble, *part.rest))
-        # Make calls a tool only if all sources exist. If one is missing, no HDL was read, and the build depends on the
-        # missing files.
+        # Make calls a tool only if all sources exist. If any is missing, no HDL was read, so the missing files are
+        # recorded as the files that the simulation depends on.
         lacking = lacking_sources(lines, makefile.parent) if makefile is not None else ()
         return collect(
             Simulation(

@@ -117,7 +117,7 @@ def _cases(results: Artefact) -> Sequence[Case]:
 
 
 def _fitting(log: Artefact, runs: Sequence[_Run], seeds: set[str | None]) -> list[_Run]:
-    """Return the runs that a log belongs to, in the order of `runs`; none if they are not certain."""
+    """Return the runs that a log belongs to, in the order of `runs`; empty if it is uncertain which these are."""
     if seeds.isdisjoint(_SEED.findall(reading.start_of(log.path, _HEAD))):
         return []
     try:

@@ -201,7 +201,7 @@ class LoneLogs:
         return unique_name(name, self._run.names)
 
     def _as_named(self, outcome: SimulationOutcome, named: NamedRun, log: Artefact) -> SimulationOutcome:
-        """Return the outcome of a log, completed with what the log says about its run."""
+        """Return the outcome of a log, with the seed, simulator and command of the run that the log identifies."""
         simulator = named.simulator or outcome.simulator
         command = command_of(named, named.folder or log.path.parent, self._parts.root) if log.lasting else None
         failures = (
@@ -220,7 +220,7 @@ class LoneLogs:
 def is_same(name: str, seed: str | None, case: Case) -> bool:
     """Return whether a test in a log may be the test of the same name in a results file.
 
-    It may be unless the two are known to have different modules or seeds.
+    They are different tests if their modules or seeds are known to differ.
     """
     if case.seed is not None and seed is not None and case.seed != seed:
         return False

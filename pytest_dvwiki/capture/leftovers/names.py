@@ -65,7 +65,7 @@ def native_runner(cases: Sequence[Case]) -> str | None:
 
 
 def package_of(cases: Sequence[Case]) -> str | None:
-    """Return the node id that cocotb-test writes into the only suite of a results file; None if there is none."""
+    """Return the node id that cocotb-test writes into the only suite of a results file; None for any other file."""
     packages = {case.package for case in cases}
     package = packages.pop() if len(packages) == 1 else None
     return clean(package) if package is not None and "::" in package else None

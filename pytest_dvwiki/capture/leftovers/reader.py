@@ -103,7 +103,7 @@ def read_leftovers(
     if lone.of_benches:
         shown = few(lone.of_benches, _MOST_SHOWN)
         run.notes.append(
-            f"{shown}: the errors belong to failed tests of the same testbench, so they are not another test"
+            f"{shown}: the errors belong to failed tests of the same testbench, so they do not count again"
         )
     run.drop_rollups()
     run.drop_unversioned()

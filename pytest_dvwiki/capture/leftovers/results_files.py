@@ -216,9 +216,9 @@ def _only_in_the_log(cases: Sequence[Case]) -> str | None:
 
 
 def _time(file: ResultsFile | None, artefact: Artefact) -> float:
-    """Return the time of a simulation in seconds since the epoch, from its results file or the file's modification.
+    """Return the time of a simulation, in seconds since the epoch.
 
-    A time without a zone in the results file is read as UTC, not as local time.
+    It is the time in the results file (UTC if it has no zone), or else the time when the file was last modified.
     """
     try:
         moment = datetime.fromisoformat(file.timestamp) if file and file.timestamp else None

@@ -74,7 +74,7 @@ _LEAST_LITERAL = 3
 def from_outside(text: str, targets: Collection[str] = ()) -> frozenset[str]:
     """Return the names of the variables that a Makefile takes from the environment or the command line.
 
-    Target-specific assignments count for the given targets.
+    Assignments for a single target count only for the given targets.
     """
     found = assignments(text, targets)
     fixed = {name for name, how, value in found if how not in {"?=", "+="} and f"({name})" not in value}
@@ -223,7 +223,7 @@ def _goals(called: Sequence[str], target: str, text: str) -> list[str]:
 
 
 def named_makefile(words: Sequence[str], folder: Path) -> Path | None:
-    """Return the Makefile given by `-f` in a call of make in a folder; None if there is none, or it does not exist."""
+    """Return the Makefile given by `-f` in a call of make in a folder; None without `-f`, or if the file is missing."""
     pairs = itertools.pairwise(words)
     path = next((folder / name for option, name in pairs if option in {"-f", "--file"}), None)
     return path if path is not None and path.is_file() else None
@@ -373,7 +373,7 @@ def _words(line: str) -> list[str] | None:
 
 
 def _given(words: Sequence[str]) -> dict[str, str]:
-    """Return the variables in make's arguments; cocotb's old names become the current ones."""
+    """Return the variables in make's arguments; cocotb's old names are replaced by the current ones."""
     pairs = (word.partition("=")[::2] for word in words if "=" in word)
     return {OLD_NAMES.get(name, name): value for name, value in pairs}
 

@@ -31,7 +31,7 @@ class Solution(Struct, frozen=True):
     """The values of a Makefile's variables in a run."""
 
     values: dict[str, str]
-    """Values of variables from outside."""
+    """Values of the variables that the Makefile takes from outside."""
     evaluation: Evaluation
     """The Makefile with these values."""
     unknown: str

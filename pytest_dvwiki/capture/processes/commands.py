@@ -104,7 +104,7 @@ def _wrapped(command: SimpleCommand, with_word: str, own_words: int) -> SimpleCo
 
 
 def _script(words: Sequence[str]) -> str | None:
-    """Return the script of `sh -c SCRIPT`; None if there is none."""
+    """Return SCRIPT of a command line `sh -c SCRIPT`; None for any other command line."""
     for number, word in enumerate(words[1:-1], start=1):
         if not word.startswith("-"):
             return None

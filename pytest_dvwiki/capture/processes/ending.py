@@ -54,7 +54,7 @@ class Ending(Struct, frozen=True, kw_only=True):
     interrupted: bool = False
     """Whether the user interrupted the simulation; only tests that failed before the interrupt are failures."""
     timeout: str | None = None
-    """Timeout message of pytest-timeout or `subprocess`; None if there is none."""
+    """Timeout message of pytest-timeout or `subprocess`; None if neither reported a timeout."""
     cut_short: bool = False
     building: bool | None = None
     """True if the build failed, False if the simulation did; None if unknown."""
@@ -101,7 +101,7 @@ def read_ending(*, status: int | None, error: str, longrepr: str, cut_short: boo
 
 
 def timeout_in(text: str) -> str | None:
-    """Return the timeout message of pytest-timeout or `subprocess` in a string; None if there is none."""
+    """Return the timeout message of pytest-timeout or `subprocess` in a string; None if the string contains neither."""
     found = _TIMEOUT.search(text)
     return found[0] if found else None
 
@@ -121,7 +121,7 @@ def status_in(lines: Iterable[str]) -> int | None:
 
 
 def was_killed(lines: Iterable[str]) -> bool:
-    """Return whether make printed the message of `_MAKE_SIGNALLED`, which does not name the signal."""
+    """Return whether make reports that it received a signal, in a message that does not name the signal."""
     return any(map(_MAKE_SIGNALLED.match, lines))
 
 
@@ -152,7 +152,7 @@ def place(test: str | None, time: str | None) -> str:
 
 
 def _signal(status: int | None) -> int | None:
-    """Return the signal in an exit status (negative from a child, above 128 from a shell); None if there is none."""
+    """Return the signal in an exit status (negative from a child, above 128 from a shell); None for other statuses."""
     if status is None:
         return None
     number = -status if status < 0 else status - _SHELL_SIGNALS

@@ -112,7 +112,7 @@ def _program(words: Sequence[str]) -> tuple[str, Sequence[str]]:
 
 
 def _script(words: Sequence[str], folder: str) -> str:
-    """Return the content of the script in a simulator's option `-do FILE`; empty if there is none."""
+    """Return the content of the script in a simulator's option `-do FILE`; empty without this option or the file."""
     for number, word in enumerate(words):
         # cocotb-test writes `-do do FILE`.
         given = [one for one in words[number + 1 : number + 3] if one != "do"][:1] if word == "-do" else ()
@@ -165,7 +165,7 @@ class _CallReader:
         self._artefact: str | None = None
 
     def scripted(self, script: str) -> ToolCall | None:
-        """Return one call that merges all commands in a simulator's script; None if there are none."""
+        """Return one call that merges all commands in a simulator's script; None if the script calls no tool."""
         calls = []
         for line in script.splitlines():
             with suppress(ValueError):
@@ -212,7 +212,7 @@ class _CallReader:
             yield self._artefact
 
     def _tool_call(self, simulator: str | None, does: Does, places: tuple[str, ...]) -> ToolCall:
-        # Without the library of each top.
+        # The library in front of a top is left out: `work.dut` is the top `dut`.
         tops = sorted({top.strip("'\"").rpartition(".")[2] for top in self._tops} - _DUMP_TOPS)
         items = {f"top {top}" for top in tops}
         items |= {f"define {name}{value}" for name, value in self._defines.items()}

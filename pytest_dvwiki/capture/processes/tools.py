@@ -56,13 +56,13 @@ def working_folder(child: Child) -> Path:
 
 
 def makefile_of(child: Child) -> Path | None:
-    """Return the Makefile that a call of make reads; None if there is none."""
+    """Return the Makefile that a call of make reads; None if make would find none."""
     folder, file = _place_of_make(child)
     return folder / file if file else next(iter(makefiles(folder)), None)
 
 
 def _place_of_make(child: Child) -> tuple[Path, str | None]:
-    """Return the working folder of a call of make, and the Makefile named on its command line (None if none is)."""
+    """Return the working folder of a call of make, and the Makefile that its options name (None without `-f`)."""
     folder, file = child.folder, None
     words = iter(child.arguments[1:])
     for word in words:
@@ -90,7 +90,7 @@ def cocotb_version(environment: Mapping[str, str]) -> str | None:
 
 
 def seed(environment: Mapping[str, str]) -> str | None:
-    """Return the requested seed; None if there is none."""
+    """Return the seed that the environment requests; None if it requests none."""
     return environment.get("COCOTB_RANDOM_SEED") or environment.get("RANDOM_SEED") or None
 
 

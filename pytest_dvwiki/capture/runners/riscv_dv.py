@@ -27,7 +27,7 @@ _NO_RESULT = "the comparison of the two traces ended without a result"
 _BEGINNING = 1 << 20
 """Number of bytes at the start of the generator's log that show whether it ran as a UVM test."""
 _KEPT = 200
-"""Maximum number of lines kept of a comparison."""
+"""Maximum number of lines of a comparison that are kept."""
 
 
 def _read(path: Path) -> ResultsFile:
@@ -42,7 +42,7 @@ def _read(path: Path) -> ResultsFile:
     programs = [PurePosixPath(lines[0].strip()) for lines in parts]
     is_complete = _SUMMARY.search(text) is not None
     seeds = dict(_seeds(path.parent, [program.stem for program in programs], is_complete=is_complete))
-    # A relative path of a program starts from the folder in which run.py was called.
+    # The path of a program may be relative to the folder in which run.py was called.
     folders = {program.parts[:1] for program in programs[:1]}
     is_called_here = (path.parent.parent / "run.py").is_file() and folders == {(path.parent.name,)}
     cases = []

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 _HEAD = re.compile(rb'<testsuite name="testsuite" errors="0" failures="\d+" skipped="\d+" tests="\d+" hostname="')
 _SEED = re.compile(r"^Seed for .{1,1000}: ([0-9a-f]{16})$", re.MULTILINE)
 _CALL = "VUnit.from_arg"
-"""The start of a call in VUnit's run scripts."""
+"""The call by which a run script of VUnit is recognised."""
 _NO_OUTPUT = "VUnit counts the test as failed, and its output is empty"
 _FAILED = "Failed"
 """The message that VUnit writes for every failure."""

@@ -75,7 +75,7 @@ class Setup(Struct, frozen=True, kw_only=True):
     """Hashes of the names of all macros that the build's commands define; None if the build is unknown."""
 
     def may_define(self, name: str) -> bool:
-        """Return whether the commands of the build may define a macro."""
+        """Return whether the commands of the build may define a macro; True if they are unknown."""
         return self.defined is None or _name_hash(name) in self.defined
 
 

@@ -59,14 +59,14 @@ def is_unexplained(run: SimulationRun) -> bool:
 
 
 def build_failure(run: SimulationRun) -> Failure:
-    """Return the failure of a build."""
+    """Return the failure of a build, for a run with `build_failed`."""
     texts = run.texts()
     sentence = run.sentence(None, None, finished=False)
     return _own_failure(run, sentence if run.ending.abnormal or not texts else None, None, in_simulator=False)
 
 
 def item_failure(run: SimulationRun) -> Failure:
-    """Return the failure of the item itself, for which `is_unexplained` holds."""
+    """Return the failure of the item itself, for a run with `is_unexplained`."""
     finished = run.cases is not None or run.main.finished
     trace = None if run.main.blocks else _import_trace(run)
     sentence = None
@@ -77,7 +77,7 @@ def item_failure(run: SimulationRun) -> Failure:
 
 
 def _import_trace(run: SimulationRun) -> Trace | None:
-    """Return the exception that made cocotb give up before the first test; None if there is none."""
+    """Return the exception that made cocotb give up before the first test; None if the log shows no such exception."""
     texts = ("\n".join(line for _, line in one.preamble) for one in (run.main, *run.sides))
     traces = (last_trace(text, run.sim.root) for text in texts if "Traceback (" in text)
     return next(filter(None, traces), None)
@@ -121,7 +121,7 @@ def _own_failure(run: SimulationRun, sentence: str | None, trace: Trace | None, 
 
 
 def refused_item(run: SimulationRun, errors: ErrorLines) -> Failure:
-    """Return the failure of a passed item without tests, for strict logs: its log has error lines."""
+    """Return the failure that strict logs report for a passed item without tests, because its log has error lines."""
     one = next((one for one in (run.main, *run.sides) if one.errors.count), run.main)
     return run.failure(
         nodeid=run.sim.nodeid,

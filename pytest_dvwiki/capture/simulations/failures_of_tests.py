@@ -56,7 +56,7 @@ def failure_of(run: SimulationRun, test: CocotbTest) -> Failure:
 
 
 def refused_test(run: SimulationRun, test: CocotbTest, errors: ErrorLines) -> Failure:
-    """Return the failure of a passed test, for strict logs: the test's part of the log has error lines."""
+    """Return the failure that strict logs report for a passed test, because its part of the log has error lines."""
     return run.failure(
         nodeid=run.nodeid_of(test),
         message=errors.text,
@@ -71,7 +71,7 @@ def refused_test(run: SimulationRun, test: CocotbTest, errors: ErrorLines) -> Fa
 
 
 def _unbound_component(run: SimulationRun) -> str | None:
-    """Describe the first component without an entity, which the log reports before all tests; None if there is none."""
+    """Describe the first component without an entity that the log reports before the tests; None if it reports none."""
     lines = (line for one in (run.main, *run.sides) for _, line in one.preamble)
     found = next(filter(None, map(_unbound().match, lines)), None)
     return f"{found['place']}: no entity was compiled for component {found['name']}" if found else None
@@ -116,7 +116,7 @@ def _why_ended(run: SimulationRun, test: CocotbTest) -> str | None:
         return None
     if sentence := run.sentence(test.name, test.time, finished=False):
         return sentence
-    # Without results the end is unknown: the last time in the log is all there is.
+    # Without a results file, the time of the end is unknown. Only the last time in the log is known.
     at = ", at " if run.cases is not None else LOGGED
     return f"simulation ended before {test.name} was done" + (f"{at}{test.time}" if test.time else "")
 

@@ -166,7 +166,7 @@ def _relevant_lines(text: str) -> list[str]:
 
 
 def _command(lines: Sequence[str]) -> tuple[str, ...]:
-    """Return the simulator's call that sets the test or a seed; empty if there is none."""
+    """Return the simulator's call that sets the test or a seed; empty if no line has such a call."""
     marks = (_TEST_OPTION, *(option for option, _ in _seed_options()))
     for line in lines:
         found = _called().match(line)

@@ -110,7 +110,7 @@ class ErrorCounter:
                 self._masked[_masked(message.text)] = None
 
     def result(self) -> ErrorLines:
-        """Return the error lines of the parts that were fed until now."""
+        """Return the error lines found so far."""
         return ErrorLines(self._count, self._text, tuple(self._lines), tuple(self._masked))
 
     def _is_benign(self, text: str) -> bool:

@@ -249,7 +249,7 @@ def imported(
 
 
 def find_module(module: str, folders: Iterable[str]) -> list[str]:
-    """Return a list with the first file of a module in the given folders; empty if there is none."""
+    """Return a list with the first file of a module in the given folders; empty if no folder has the module."""
     path = module.replace(".", "/")
     for folder in folders:
         for name in (f"{folder}/{path}.py", f"{folder}/{path}/__init__.py"):

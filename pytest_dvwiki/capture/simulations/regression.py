@@ -270,7 +270,7 @@ class _Splitter:
         self._kept = 0
         """Number of blocks whose lines were kept; the more there are, the fewer lines are kept of the next block."""
         self._noisy = 0
-        """Number of blocks whose error lines were kept; after many of them, less text of further ones is kept."""
+        """Number of blocks whose error lines were kept; after many such blocks, less text of each is kept."""
         self._open = self._between(1)
 
     def feed(self, chunk: Chunk) -> None:

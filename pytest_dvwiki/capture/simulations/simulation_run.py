@@ -147,7 +147,7 @@ class SimulationRun:
         )
 
     def sentence(self, test: str | None, time: str | None, *, finished: bool) -> str | None:
-        """Return a sentence about how the simulation ended; None if there is none."""
+        """Return a sentence about how the simulation ended; None if nothing shows an abnormal end."""
         name = self.simulator.name if self.simulator is not None else None
         return sentence(self.ending, simulator=name, test=test, time=time, finished=finished)
 

@@ -20,7 +20,7 @@ VARIABLE = "DVWIKI_ENGINE"
 WORTH_LOADING = 1 << 19
 """Number of bytes to scan in Python before a library is loaded."""
 _LEAST = 1 << 12
-"""Number of bytes that a smaller block counts as, because Python is not faster for a few lines."""
+"""A block with fewer bytes counts as this many: Python takes no less time for a few lines."""
 
 
 class Engine(Protocol):

@@ -61,7 +61,7 @@ def test_a_log_that_a_testbench_wrote_beside_its_failed_tests_is_no_test(
     assert main(["ingest", "--task", "nightly", "."]) == 0
     (record,) = written(project)
     assert record["totals"]["failed"] == len(record["occurrences"]) == failed
-    note = "logs/scoreboard.log: the errors belong to failed tests of the same testbench, so they are not another test"
+    note = "logs/scoreboard.log: the errors belong to failed tests of the same testbench, so they do not count again"
     assert (note in capsys.readouterr().err) == (failed == 1)
 
 

@@ -45,7 +45,8 @@ def test_what_holds_is_not_complained_of() -> None:
 def test_an_example_that_its_pattern_does_not_find() -> None:
     (complaint,) = complaints(own(examples=("LINK: lane three lost its lock",)))
     assert complaint == (
-        "given patterns: pattern own.link: field examples: the pattern does not match 'LINK: lane three lost its lock'"
+        "given patterns: pattern own.link: field examples: "
+        "the pattern does not match 'LINK: lane three lost its lock'; correct the example or `match`"
     )
 
 

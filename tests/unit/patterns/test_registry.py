@@ -119,7 +119,7 @@ def test_the_hash_tells_the_patterns_apart_and_nothing_else(tmp_path: Path) -> N
         ("- tier: cause\n", r"pattern no\. 1: .*"),
         ("id: x\n", "is a list"),
         ("- {", r"own\.yaml:2: .*; correct this line"),
-        (OWN.format(id="own.odd", match="odd") * 2, "field id: also in"),
+        (OWN.format(id="own.odd", match="odd") * 2, "field id: is also in"),
         (OWN.format(id="own.odd", match="odd").replace("cause", "benign"), "field tier: a benign pattern"),
     ],
 )
