@@ -377,7 +377,7 @@ _ALL = (
 
 
 def clear(db: sqlite3.Connection) -> None:
-    """Empty all tables except those of judged fixes, which are needed to find changed verdicts."""
+    """Empty all tables except those of judged fixes, which are needed to find the fixes that are judged differently."""
     for table in _ALL:
         db.execute(f"DELETE FROM {table}")  # noqa: S608 (constants)
 
