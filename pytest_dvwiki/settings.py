@@ -555,7 +555,8 @@ def is_switched_on_by_project(root: Path) -> bool:
     Unknown keys in a plain block that enables the plugin are left to `resolve`.
 
     Raises:
-        SettingsError: The file cannot be read, or the block has another unknown key or an invalid value of `enabled`.
+        SettingsError: The file cannot be read, `enabled` has an invalid value, or a key is unknown and not left to
+            `resolve`.
     """
     path = root / PROJECT_FILE
     try:
@@ -578,7 +579,7 @@ def is_switched_on_by_project(root: Path) -> bool:
 def read_project_file(path: Path, name: str = "wiki", keys: Iterable[str] = ()) -> Mapping[str, object]:
     """Return the block `name` of project.yaml; empty if there is no such file or block.
 
-    Its allowed keys are `keys` or, if that is empty, the names of the options.
+    The block may have the keys `keys` or, if that is empty, the names of the options.
 
     Raises:
         SettingsError: The file cannot be read, or a key in the block is unknown.

@@ -126,7 +126,7 @@ class Knowledge(AbstractContextManager["Knowledge"]):
         self.passed_over[page.path] = " ".join(str(reason).split())
 
     def _ranked(self, query: str, categories: Sequence[str], among: Collection[str] | None) -> tuple[list[str], bool]:
-        """Return the paths of pages for a prompt that contain a word of the query, best first, and whether more may.
+        """Return the paths of pages that contain a word of the query, best first, and whether there may be more.
 
         Thousands of pages can contain one of the words; without `among`, only the best `_RANKED` hits are examined.
 
@@ -144,7 +144,7 @@ class Knowledge(AbstractContextManager["Knowledge"]):
         return [path for path in found if path in wanted], among is None and len(hits) == _RANKED
 
     def _keeper(self, path: str) -> str:
-        """Return the path of the page that keeps the cause of the given page."""
+        """Return the path of the main page of the given page's cause, to which the cause's other pages refer."""
         page = self._history.page_cache.get(path)
         return family(self._history, page)[0].path if page else path
 
@@ -159,7 +159,7 @@ class Knowledge(AbstractContextManager["Knowledge"]):
         return list(found.values())
 
     def blocks(self, listed: Iterable[PageSummary]) -> list[PromptBlock]:
-        """Return pages as blocks of a prompt; unreadable pages and topics without a valid lesson are skipped."""
+        """Return pages as blocks of a prompt; unreadable pages, and topics without a lesson to show, are skipped."""
         found = []
         renderer = PageBlocks(self._layout, self._history, self.today)
         for page in listed:

@@ -272,7 +272,7 @@ class PageBlocks:
 
 
 def family(history: WikiHistory, page: PageSummary) -> list[PageSummary]:
-    """Return all pages with the same cause as the given page; the page that the others refer to comes first."""
+    """Return all pages with the same cause as the given page; the main page, to which the others refer, comes first."""
     return history.page_cache.causes.pages_of(*page.fingerprints()) or [page]
 
 

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from pytest_dvwiki.checks.schema import Expected
 
 _LONGEST = 1000
-"""Maximum length of each string in a result."""
+"""Maximum length of each string in a result, in characters."""
 _NAMED = 3
 _TAGS = {"violation": "[WAIVED_AS_INFO]", "reason": "[WAIVED_INFO]", "unused": "[WAIVER]"}
 

@@ -94,7 +94,7 @@ def _undo(args: argparse.Namespace, layout: Layout, reason: str | None) -> int:
 
 
 def _counted(kept: PageSummary, other: PageSummary, page: PageSummary) -> str:
-    """Return, as text, how many runs the remaining page counts, and their sum: a run with both causes counts once."""
+    """Return how many runs the remaining page counts, and why: `5 runs now (3 + 4, both causes in 2)`."""
     runs = [each.metadata.get("hit_count") for each in (kept, other, page)]
     before, taken_in, now = (number if isinstance(number, int) else 0 for number in runs)
     both = max(0, before + taken_in - now)

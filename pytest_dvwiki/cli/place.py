@@ -37,7 +37,7 @@ def add_place(parser: argparse.ArgumentParser, default: str | None = None) -> No
 
 
 def layout_of(args: argparse.Namespace) -> Layout:
-    """Return the project's folders, from the options and settings."""
+    """Return the project's folders, as the options and the settings give them."""
     return settings_of(args).layout
 
 

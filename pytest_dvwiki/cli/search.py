@@ -94,7 +94,10 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _nothing(index: WikiSearchIndex, filters: Filters) -> str:
-    """Say why nothing was found: no page has the query's words, or no page has a filter's value (with those in use)."""
+    """Return why nothing was found: no page has a word of the query, or no page has the value of a filter.
+
+    For a filter, the message lists the values that pages have.
+    """
     from pytest_dvwiki.wiki.review import FOLDER  # noqa: PLC0415
     from pytest_dvwiki.wiki.text.notes import UNREVIEWED  # noqa: PLC0415
 

@@ -173,7 +173,7 @@ class WikiIngestService:
         return done
 
     def _with_lessons(self, result: WikiIngestResult, transcript: str, texts: Texts) -> WikiIngestResult:
-        """Archive a transcript if it has lessons, then put the lessons on their pages, where they cite its record.
+        """Archive a transcript if it has lessons, then put them on their pages, each with the record as its source.
 
         A transcript that no model could read is also archived, and the next call with it tries again.
         """

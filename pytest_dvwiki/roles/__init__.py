@@ -100,7 +100,7 @@ class ProcessContext:
         implementations = self.config.hook.pytest_dvwiki_redact.get_hookimpls()
         if not implementations:  # the usual case, checked first, because each failure asks for the masks
             return NO_MASKS
-        # Each mask has to get the result of the mask before it. A call of the hook would give all the same text.
+        # Each mask has to get the result of the mask before it. A call of the hook would pass the same text to all.
         functions = ((each.plugin_name, functools.partial(_mask, each)) for each in reversed(implementations))
         return Masks(functions, self.guard.note)
 

@@ -150,7 +150,7 @@ class EvidenceReader:
         reports.attach(report, replace(reports.attached(report) or reports.NO_EVIDENCE, earlier=failures))
 
     def _errors(self, report: pytest.TestReport, running: Running) -> reports.Evidence:
-        """Return the error lines in the output of a test without a known simulator, as evidence."""
+        """Return, as evidence, the error lines in the output of a passing test in which no simulation was found."""
         # Imported here: a failing test does not need it.
         from pytest_dvwiki.capture.simulations.noise import NO_ERRORS, error_lines  # noqa: PLC0415
 
@@ -195,7 +195,7 @@ class EvidenceReader:
 
     @unwatched()
     def failures_of(self, report: pytest.TestReport) -> tuple[Failure, ...]:
-        """Return the failures of a failed report, and attach them to it."""
+        """Return the failures of a failed report; if its evidence has none, make one, and attach it to the report."""
         evidence = reports.attached(report)
         if evidence is None or not evidence.failures:
             failure = reports.failure_of(

@@ -56,7 +56,7 @@ class BrokenFixtures:
     def completed(
         self, error: pytest.ExceptionInfo[BaseException] | None, failures: tuple[Failure, ...]
     ) -> tuple[Failure, ...]:
-        """Return the failures of a setup; if an earlier test raised the same exception, with that test's simulator."""
+        """Return the failures of a setup; if its exception is an earlier test's, with the simulator of that test."""
         of_error = (each for each in _definitions(error) if self._errors.get(each) is error.value) if error else ()
         definition = next(iter(of_error), None)
         if definition is None:

@@ -65,7 +65,7 @@ class ItemRole:
         """Return the journal of this process, opened at first use."""
         if self._journal is None:
             self._journal = open_journal(self._journals, self._task_id, self._process)
-            # Not if a test has replaced `Popen`: the replacement may count processes or forbid them, even git's.
+            # If a test has replaced `Popen`, git is not called: the replacement may count processes, or forbid them.
             if self._process == MAIN and subprocess.Popen is _POPEN:
                 from pytest_dvwiki.capture.git.repository import Repository  # noqa: PLC0415  # most runs need no journal
 
@@ -191,10 +191,10 @@ class ItemRole:
             running.open = None
 
     def _begin_phase(self) -> None:
-        """Spool the children's output from the start of a phase, unless the attempt has had no child yet.
+        """Spool the children's output from the start of a phase, if this attempt has started a child before.
 
-        The spool then begins with the first child. This is no context manager, because the frames of one would appear
-        in tracebacks, which some plugins keep.
+        Otherwise the spool begins with the first child. This is no context manager, because the frames of one would
+        appear in tracebacks, which some plugins keep.
         """
         if self._spool is not None and self._running is not None and self._running.children.children:
             self._redirect_to_spool(self._running)
@@ -305,7 +305,7 @@ class ItemRole:
         Called first, so that the report carries the failures to the ledger, or to xdist's main process.
         """
         running = self._running
-        # The node id is compared last: pytest builds it at each access, and most reports have already left here.
+        # The node id is compared last, because pytest builds it at each access. For most reports that is not needed.
         if (
             running is None
             or (report.outcome == "passed" and not running.earlier and report is not running.retried)

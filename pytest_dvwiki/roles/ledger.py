@@ -127,7 +127,7 @@ class Ledger:
             self._tests[nodeid] = test.again(self._failures_of(report, test, evidence))
             return ()
         runner = getattr(report, "runner_nodeid", None)
-        if runner is not None and report.when == "setup" and test.outcome is not None:  # its runner runs again
+        if runner is not None and report.when == "setup" and test.outcome is not None:  # the test's runner runs again
             test = self._tests[nodeid] = test.again(test.failures)
         test.duration_s += report.duration
         if runner is not None:
@@ -247,7 +247,7 @@ class Ledger:
 
     @property
     def simulators(self) -> tuple[Simulator, ...]:
-        """Return the session's simulators, sorted by name; a simulator has no version only if no report gives one."""
+        """Return the session's simulators, sorted by name; one is listed without a version only if no report has it."""
         versioned = {simulator.name for simulator in self._simulators if simulator.version is not None}
         known = (each for each in self._simulators if each.version is not None or each.name not in versioned)
         return tuple(sorted(known, key=lambda simulator: (simulator.name, simulator.version or "")))

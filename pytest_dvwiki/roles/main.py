@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from pytest_dvwiki.upkeep.routine import SessionCheck
 
 _TEST_REPORT_OPTIONS = ("xmlpath", "htmlpath", "allure_report_dir")
-"""Options for a report file with an entry for each test."""
+"""Options of pytest and its plugins for a report with an entry for each test."""
 
 
 class MainRole:

@@ -55,7 +55,7 @@ class Simulated(Struct, frozen=True, gc=False):
     config: str | None = None
     seed: str | None = None
     reads: tuple[str, ...] = ()
-    """The files that the simulations read, with the item's own file; empty if those of any simulation are unknown."""
+    """The files that the simulations read, and the item's own file; empty if those of any simulation are unknown."""
     directed: bool = False
     """Whether it is known that no random number in any of the simulations depends on the seed."""
     unseeded: str = ""
@@ -68,7 +68,7 @@ class Evidence(Struct, frozen=True, gc=False):
 
     failures: tuple[Failure, ...] = ()
     results: tuple[Result, ...] = ()
-    """Results of cocotb tests inside the item, counted instead of the item's own."""
+    """Results of cocotb tests inside the item, which are counted instead of the item's own result."""
     simulator: Simulator | None = None
     config: str | None = None
     """The build configuration as 12 hex digits."""
@@ -130,7 +130,7 @@ def attached(report: pytest.TestReport | pytest.CollectReport) -> Evidence | Non
 
 
 def with_excerpts(evidence: Evidence, excerpts: Sequence[Excerpt]) -> Evidence:
-    """Add excerpts to all failures in the evidence; if there are none, keep them for the one made from the report."""
+    """Add excerpts to all failures in the evidence. Without failures, keep them for the one made from the report."""
     if not excerpts:
         return evidence
     bounded = tuple(replace(excerpt, lines=_bounded(excerpt.lines)) for excerpt in excerpts)
@@ -163,8 +163,8 @@ def _bounded(lines: Sequence[tuple[int, str]]) -> tuple[tuple[int, str], ...]:
 def shortened(text: str) -> str:
     """Return a string, reduced to its two ends if it is very long: an assertion may print a whole memory.
 
-    It is cut at spaces. The second part starts after any private key that the cut may have split, so that no part of a
-    secret remains that cannot be recognised.
+    The string is cut at spaces. The second part starts after any private key that the cut may have split, so that no
+    part of a secret remains that cannot be recognised.
     """
     if len(text) <= _TEXT_LIMIT:
         return text
@@ -331,7 +331,10 @@ def files_in(excinfo: pytest.ExceptionInfo[BaseException], root: Path) -> tuple[
 
 @functools.lru_cache(maxsize=256)
 def _shown(frame: Frame, source: str, root: Path) -> Frame:
-    """Return a frame as recorded; cached, because most failures of a run are raised at a few lines."""
+    """Return a frame as it is recorded, with a relative path and without secrets.
+
+    The result is cached, because most failures of a run are raised at a few lines.
+    """
     from pytest_dvwiki.logtext.user_frames import shown_path  # noqa: PLC0415  # loaded only for failures
 
     shown = redact(shown_path(frame.file, root))
@@ -340,7 +343,9 @@ def _shown(frame: Frame, source: str, root: Path) -> Frame:
 
 @functools.lru_cache(maxsize=256)
 def _innermost(frames: tuple[tuple[str, int, str], ...], folder: str) -> Frame | None:  # noqa: ARG001  # for the cache
-    """Return the innermost frame in the user's code; cached, because most failures of a run are raised at a few lines.
+    """Return the innermost frame in the user's code; None if there is none.
+
+    The result is cached, because most failures of a run are raised at a few lines.
 
     Args:
         frames: File, line and function of each frame, innermost last.

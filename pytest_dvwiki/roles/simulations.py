@@ -123,7 +123,7 @@ def _same_in_all(outcomes: Sequence[SimulationOutcome], *, is_complete: bool) ->
     simulator, config = next(iter(targets)) if len(targets) == 1 else (None, None)
     if not is_complete:
         return Simulated(simulator=simulator, config=config)
-    # If the simulations differ, the seed is left out, too: `precedes_simulator` asks for a failure without both.
+    # If the simulations differ, the seed is left out, too: `precedes_simulator` requires neither simulator nor seed.
     seed = next(iter(seeds)) if len(seeds) == len(targets) == 1 else None
     are_read = all(outcome.reads for outcome in outcomes)
     return Simulated(

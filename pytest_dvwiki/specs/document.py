@@ -55,6 +55,7 @@ class Block(Struct, frozen=True):
     """A code block."""
 
     line: int
+    """Line number of the opening fence, from 1."""
     language: str
     text: str
     is_closed: bool

@@ -97,7 +97,7 @@ def draft(text: str, outline: Outline, folder: Path) -> Draft:
 
 
 def _seen_from(folder: Path, entry: str, home: Path) -> str:
-    """Return an entry of `input_files` that is relative to `home`, the outline's folder, as relative to `folder`."""
+    """Return an entry of `input_files` relative to `folder`; it is given relative to `home`, the outline's folder."""
     if folder == home or entry.startswith(("/", "${")):
         return entry
     return os.path.relpath(home / entry, folder)

@@ -26,7 +26,7 @@ _NO_PROSE = re.compile(r"\s*(?:#{1,6} |\||<!--|-->|- \[[ xX]\] |\d+\. *$|[-*_]{3
 _ONLY_CITED = re.compile(r"(?:[-*+] )?\(source: [^)]*\)\.?")
 """Matches a paragraph that consists of a citation only; it is the source for its whole section."""
 _SHOWN = 60
-"""Maximum length of the quotation of a claim in a finding."""
+"""Maximum number of characters that a finding quotes of a claim."""
 _QUESTION = re.compile(r"\?\s*$")
 _GUIDANCE = {
     "bugs": frozenset({"Symptom"}),

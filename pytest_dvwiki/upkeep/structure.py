@@ -105,7 +105,7 @@ def check_causes(page_cache: PageCache) -> Iterator[Finding]:
 
 
 def check_likeness(page_cache: PageCache, archive: Archive) -> Iterator[Finding]:
-    """Yield a finding for each bug page whose cause resembles that of an older page; it names the oldest such page."""
+    """Yield a finding for each bug page whose cause resembles that of older pages; each names the oldest of these."""
     for page in list(page_cache.all("bugs")):
         if page.problem or is_pointer(page) or not page.fingerprints():
             continue
