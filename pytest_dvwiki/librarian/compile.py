@@ -153,7 +153,7 @@ class _Page:
         return None
 
     def compiled(self, *, is_named: bool) -> Outcome:
-        """Compile the page, if it is due."""
+        """Compile the page if it is due, and return the outcome."""
         outcome = self.reason(is_named=is_named)
         if outcome is not None:
             return outcome
@@ -200,7 +200,7 @@ class _Page:
         return outcome
 
     def _proposed(self, made: CompiledLessons, by: str) -> Outcome:
-        """Put a model's result for the page into the review queue."""
+        """Put a model's result for the page into the review queue, unless the result changes nothing."""
         data = topic.with_lessons(self._data, made.lessons)
         details = (
             *made.done,

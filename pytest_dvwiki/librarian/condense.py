@@ -43,11 +43,11 @@ keeps every fact, condition and number of the lessons, and the names of files, m
 spelled there.
 Answer with a JSON list and nothing else: [{"from": ["id", "id"], "title": "at most 80 characters", "text": "..."}]"""
 _REPRESENTED = 0.3
-"""Minimum share of a lesson's words, without names, that a text must contain to replace the lesson."""
+"""Minimum share of a lesson's words (names are not counted) that a text must contain to replace the lesson."""
 
 
 class Contradiction(msgspec.Struct, frozen=True):
-    """Two lessons that contradict each other: `keep` holds, `drop` does not."""
+    """Two lessons that contradict each other, by id: `keep` is still true, `drop` is not."""
 
     keep: str
     drop: str
@@ -67,6 +67,7 @@ class Claim(msgspec.Struct, frozen=True, rename={"of": "from"}):
     """A text that a model wrote to replace several lessons."""
 
     of: tuple[str, ...]
+    """The ids of these lessons."""
     title: str
     text: str
 
@@ -166,7 +167,7 @@ def _merged(
     """Return the lesson made from a claim and the lessons that it replaces; None and no lessons for a refused claim."""
     cited = [each for each in group if each.id in claim.of]
     made = topic.lesson(redact(claim.title), redact(claim.text), ())
-    parts = [each for each in cited if _states(made, each)]
+    parts = [each for each in cited if _represents(made, each)]
     # The sources come from the lessons: a model can neither add nor lose a source.
     sources = tuple(dict.fromkeys(source for each in parts for source in each.sources))
     theirs = {name for each in parts for name in names_in(f"{each.title} {each.text}")}
@@ -187,7 +188,7 @@ def _merged(
     return replace(made, sources=sources, section=section, see_also=also, supersedes=replaced), parts
 
 
-def _states(text: Lesson, lesson: Lesson) -> bool:
+def _represents(text: Lesson, lesson: Lesson) -> bool:
     """Return whether a text contains enough of a lesson's words to replace it."""
     words = _prose_of(lesson) or lesson.words
     return len(words & text.words) >= _REPRESENTED * len(words)
@@ -216,7 +217,7 @@ def _renamed(lesson: Lesson, former: Collection[str], name: str) -> Lesson:
 
 
 def _supersede(result: CompiledLessons, relations: Relations) -> None:
-    """Mark contradicted lessons as superseded, with the reason; add links between them and the lessons that hold."""
+    """Mark each contradicted lesson as superseded, with the reason, and link it with the lesson that replaces it."""
     for each in relations.contradictions:
         by_id = {lesson.id: lesson for lesson in result.lessons if lesson.is_active}
         keep, drop = (by_id.get(result.became.get(name, name)) for name in (each.keep, each.drop))
@@ -260,11 +261,11 @@ def by_rules(lessons: Sequence[Lesson], fixed: Callable[[Lesson], str]) -> Compi
     """Shorten the lessons of a page by rules.
 
     Lessons with nearly the same words are merged into the first of them, with all their sources. A lesson is superseded
-    if the records show that it no longer holds.
+    if the records show that it is obsolete.
 
     Args:
         lessons: All lessons of the page.
-        fixed: Returns why a lesson no longer holds, according to the records; empty if it can still hold.
+        fixed: Returns why a lesson is obsolete according to the records; empty if the records do not show this.
     """
     result = CompiledLessons([])
     for each in lessons:
@@ -285,7 +286,7 @@ def by_rules(lessons: Sequence[Lesson], fixed: Callable[[Lesson], str]) -> Compi
 
 
 def _is_same(one: Lesson, other: Lesson) -> bool:
-    # Both must be accepted or both unreviewed: an accepted text is not replaced by a text that nobody has seen.
+    # Both must be accepted or both unreviewed: an accepted text is not replaced by a text that no person accepted.
     return (
         one.is_active
         and other.is_active

@@ -202,7 +202,7 @@ def _items(text: str) -> Iterator[str]:
 
 
 def topics(layout: Layout) -> list[str]:
-    """Return the usual topics, and the topics that have a page in the wiki, sorted."""
+    """Return the built-in topics and the topics that have a page in the wiki, sorted."""
     return sorted({*topic.TOPICS, *names_of(layout, "topics")})
 
 

@@ -1,4 +1,4 @@
-"""Semantic drift: a model judges whether what pages say about source files still holds.
+"""Semantic drift: a model judges whether what pages say about source files is still true.
 
 The answer is a guess, so it goes to the review queue and never marks a page. A contradiction that does not quote the
 source is treated as `unknown`, and so is any unexpected verdict.
@@ -57,7 +57,7 @@ _DAY = re.compile(r"\b(\d{4}-\d\d-\d\d)\b")
 
 
 class PageClaim(Struct, frozen=True):
-    """A claim on a page that cites source files."""
+    """A claim that cites source files, with its line on the page."""
 
     line: int
     text: str
@@ -102,7 +102,7 @@ class _Comparison(Struct, frozen=True):
 
 
 def check(settings: LibrarianSettings, model: Model) -> Iterator[ComparedPage]:
-    """Compare the pages that are due with the sources that they cite, and put contradictions into the review queue.
+    """Compare each page that is due with the sources that it cites, and put contradictions into the review queue.
 
     Raises:
         ModelError: No backend answered; the results of earlier comparisons are kept.
@@ -157,7 +157,10 @@ def _verdicts(work: _Comparison, answer: str) -> list[tuple[PageClaim, Verdict, 
 
 
 def _due(settings: LibrarianSettings) -> Iterator[_Comparison]:
-    """Yield the pages to compare: they are old enough, cite existing files, and changed since the last comparison."""
+    """Yield the pages to compare: old enough, citing existing files, and not yet compared in their present form.
+
+    A page is compared again if its claims or the cited parts of the files change.
+    """
     layout = settings.layout
     known, number = _known(settings), 0
     with PageCache(layout.wiki, layout.wiki / ".cache" / "pages.sqlite") as page_cache:

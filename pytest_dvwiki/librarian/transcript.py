@@ -9,7 +9,7 @@ from typing import Any
 _ROLE = r"(?:user|human|assistant|agent|system|tool)\b[^\n:]{0,40}:"
 _MESSAGE = re.compile(rf"^(?:#{{1,6}} |\*{{0,2}}{_ROLE})", re.IGNORECASE | re.MULTILINE)
 _PARAGRAPH = re.compile(r"\n[ \t]*\n(?=\S)")
-_SAYS = ("text", "content", "output", "message")
+_TEXT_KEYS = ("text", "content", "output", "message")
 """The keys that can hold the text of a message, or of a part of a message."""
 _DEEPEST = 5
 
@@ -42,7 +42,7 @@ def _text(value: Any, depth: int = 0) -> str:
     if isinstance(value, list):
         return "\n".join(filter(None, (_text(each, depth + 1) for each in value)))
     if isinstance(value, dict):
-        return "\n".join(filter(None, (_text(value.get(key), depth + 1) for key in _SAYS)))
+        return "\n".join(filter(None, (_text(value.get(key), depth + 1) for key in _TEXT_KEYS)))
     return ""
 
 

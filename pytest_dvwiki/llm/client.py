@@ -34,7 +34,7 @@ class Clock(Protocol):
         """Return the time in seconds."""
 
     def sleep(self, seconds: float, /) -> None:
-        """Wait."""
+        """Wait for a number of seconds."""
 
 
 def connect(settings: LibrarianSettings, activity: Activity | None = None) -> Model | None:
@@ -45,7 +45,7 @@ def connect(settings: LibrarianSettings, activity: Activity | None = None) -> Mo
         activity: Called with each event, which is also written to the log file.
 
     Returns:
-        None if the first backend is `none`, or if no backend is listed.
+        The model; None if the first backend is `none`, or if no backend is listed.
     """
     return Client(settings, Reporter(settings.log, activity)) if settings.backends else None
 
@@ -81,7 +81,7 @@ class Client:
 
     Args:
         settings: The settings; `backends` is not empty.
-        report: Called with each stage and attempt.
+        report: Called with each event, such as an attempt or an answer.
         clock: The clock; by default the module `time`.
     """
 

@@ -52,7 +52,10 @@ class Backend(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         return shlex.split(self.run) if isinstance(self.run, str) else list(self.run)
 
     def model_for(self, step: str) -> str:
-        """Return the model listed for the step, or for the part of its name before the first dot, or as default."""
+        """Return the model for a step; empty if none is listed.
+
+        In a mapping, the key is the step, else the part of the step before the first dot, else `default`.
+        """
         if isinstance(self.model, str):
             return self.model
         return next(filter(None, map(self.model.get, (step, step.partition(".")[0], _DEFAULT))), "")
@@ -101,7 +104,7 @@ class LibrarianSettings:
 
     @classmethod
     def of(cls, layout: Layout) -> LibrarianSettings:
-        """Read the block of a project's `.agent/project.yaml`.
+        """Read the block `librarian:` of a project's `.agent/project.yaml`.
 
         Raises:
             SettingsError: A key is unknown, or a value cannot be used.

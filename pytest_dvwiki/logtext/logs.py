@@ -128,8 +128,9 @@ class LogStream:
 def lines_with(text: str, literals: Iterable[str]) -> Iterator[tuple[int, int]]:
     """Yield the start and end of each line that contains one of the literals, in order.
 
-    Searching for one literal after another is several times faster than one expression for all. A literal is searched
-    for only if the text has each of its characters. This is another forty times faster, because most texts lack one.
+    Searching for one literal after another is several times faster than one expression for all literals. A literal is
+    searched for only if the text has each of its characters: most texts lack some character, so this check makes the
+    search forty times faster again.
     """
     starts: set[int] = set()
     for literal in literals:
@@ -199,7 +200,7 @@ def _utf16(head: bytes) -> str | None:
 def _as_utf8(encoding: str, head: bytes, chunks: Iterator[bytes]) -> Iterator[bytes]:
     decoder = codecs.getincrementaldecoder(encoding)("replace")
     for data in itertools.chain((head,), chunks):
-        # Half a character decodes to an empty text, which the reader would take for the end.
+        # Half a character decodes to an empty string, which the caller would take for the end of the log.
         if text := decoder.decode(data):
             yield text.encode("utf-8", "replace")
     yield decoder.decode(b"", final=True).encode("utf-8", "replace")

@@ -66,7 +66,10 @@ _PASSED_ON = (
 )
 """Matches the start of a line of a simulator, make or compiler, before which a wrapper may print any level."""
 _LOGGED_ERROR = r"-[ ](?:[\w.]{1,60}[ ]-[ ])?(?:ERROR|CRITICAL)[ ]-[ ]"
-"""Matches an error's level in Python's logging, after the time. The level is kept if nothing else marks an error."""
+"""Matches an error's level in Python's logging, after the time.
+
+The level is kept if nothing else on the line shows that it is an error.
+"""
 _RAISED = (
     rf"(?:(?:DEBUG|INFO):(?:[\w.-]{{1,60}}:)?[ ]?|\[(?:DEBUG|INFO)\][ ]|{_LOGGED_ERROR})"
     r"(?=(?:[A-Za-z_]\w*\.)*[A-Z]\w*(?:Error|Exception|Failure):[ ])"
@@ -85,7 +88,7 @@ _OTHER_HEADS = r"UVM_[A-Z]+|\S{1,300}:\d+:[ ](?:error|sorry):"
 """Message prefixes that several tools share."""
 _COCOTB_HEAD = re.compile(r"[ \t]*(?:-\.--|\d+\.\d+)[a-z]{1,4}[ ]+(?:TRACE|DEBUG|INFO|WARNING|ERROR|CRITICAL)\b")
 _LEVELS = ("INFO ", "WARNING ", "ERROR ", "CRITICAL ", "DEBUG ")
-"""Starts of cocotb's and pyuvm's lines if their time was cut off: a logger or `file(line)` follows."""
+"""How lines of cocotb and pyuvm begin if their time was cut off; a logger or `file(line)` follows."""
 _DEEP = re.compile(r"[ ]{16,}\S")
 _EXCEPTION = re.compile(
     r"(?!(?i:error|fatal|failure|warning|info|note|time|debug|critical)\b)(?:[A-Za-z_]\w*\.)*[A-Z]\w*(?:: |:?$)"
@@ -198,7 +201,8 @@ def is_logged(line: str) -> bool:
 def _joined(lines: Sequence[str], at: int, *, in_block: bool) -> tuple[int, str]:
     """Return the index of the last line of the message that starts at `at`, and the message's text.
 
-    `in_block` means that the line is indented below a log line, so that an exception's further lines need not be.
+    `in_block` means that the line is indented below a log line: then an exception continues on lines with the same
+    indentation.
     """
     line = lines[at]
     text = line.strip()
@@ -306,7 +310,10 @@ _BELOW: Mapping[str, Callable[[str], bool]] = {
 
 @functools.cache
 def _multiline_forms() -> tuple[tuple[re.Pattern[str], Callable[[str], bool], int], ...]:
-    """Return the forms of multi-line messages: an expression for the first line, a test for others, a line limit."""
+    """Return the forms of multi-line messages.
+
+    Each form has an expression for the first line, a test for further lines, and the maximum number of lines.
+    """
     of_tools = (
         (re.compile(one.head), _line_test(one), one.most) for tool in simulators.tools() for one in tool.multiline
     )

@@ -132,7 +132,7 @@ def cut_off(lines: Sequence[str], at: int) -> str | None:
 
 
 def are_of_libraries(frames: Iterable[Frame]) -> bool:
-    """Return whether there are frames, and all of them are in libraries and tools."""
+    """Return whether all frames are in libraries and tools; false without frames."""
     places = [is_of_library(frame) for frame in frames]
     return bool(places) and all(places)
 

@@ -47,7 +47,7 @@ def shown_path(path: str, root: Path) -> str:
 
 
 def user_frame(text: str, root: Path) -> Frame | None:
-    """Return the innermost frame of the user's code in the last traceback with a frame of the user's code.
+    """Return the innermost frame of the user's code, from the last traceback that has one; None if there is none.
 
     The traceback can be Python's own, or pytest's in its long or short style.
     """

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-Known = Callable[[str, dict[str, Any]], str]
-"""Calls a tool and returns its text."""
+ToolCaller = Callable[[str, dict[str, Any]], str]
+"""Calls a tool, given its name and arguments, and returns the answer as text."""
 
 
 class Prompt(NamedTuple):
@@ -16,11 +16,11 @@ class Prompt(NamedTuple):
     argument: str
     meaning: str
     required: bool
-    text: Callable[[str, Known], str]
+    text: Callable[[str, ToolCaller], str]
 
 
-def _triage(path: str, known: Known) -> str:
-    found = known("dvwiki_match_failure", {"path": path} if path else {})
+def _triage(path: str, call_tool: ToolCaller) -> str:
+    found = call_tool("dvwiki_match_failure", {"path": path} if path else {})
     return f"""\
 Find out why this failed, and what to do. What is known:
 
@@ -32,8 +32,8 @@ Find out why this failed, and what to do. What is known:
 4. If you find what the page lacks, add it with dvwiki_append under `Resolution`, with its source and the commit."""
 
 
-def _pattern(path: str, known: Known) -> str:
-    found = known("dvwiki_match_failure", {"path": path})
+def _pattern(path: str, call_tool: ToolCaller) -> str:
+    found = call_tool("dvwiki_match_failure", {"path": path})
     return f"""\
 Write a pattern for a message that no pattern identifies, or that gets too vague a label. Its current classification:
 
@@ -44,8 +44,8 @@ expression without look-around, with a literal of three characters or more), des
 real message). Check it with `dvwiki patterns test`, and see what it does with `dvwiki patterns why LOG`."""
 
 
-def _review(page: str, known: Known) -> str:
-    found = known("dvwiki_get", {"page": page})
+def _review(page: str, call_tool: ToolCaller) -> str:
+    found = call_tool("dvwiki_get", {"page": page})
     return f"""\
 Review this bug page before an RTL change is filed for it.
 

@@ -136,7 +136,7 @@ TOOLS: dict[str, McpTool] = {
     ),
     "dvwiki_get": McpTool(
         "Read a page, or the section under one of its headings, with the version to pass to dvwiki_commit; content cut"
-        " to the budget has none. Reads per turn are limited; a write ends the turn.",
+        " to the budget has no version. Reads per turn are limited; a write ends the turn.",
         {**_texts("page", "section", "reader"), "budget": _BUDGET},
         ("page",),
         _texts("address", "content", "version", "leads_to"),
@@ -172,15 +172,15 @@ TOOLS: dict[str, McpTool] = {
         writes=True,
     ),
     "dvwiki_append": McpTool(
-        "Add a note to a section, such as Resolution of a bug page, or a line to the page `log`. It stays unreviewed"
-        " until a person confirms it or, if `commit` is a fix, until runs with that commit pass.",
+        "Add a note to a section, such as Resolution of a bug page, or a line to the page `log`. A note stays"
+        " unreviewed until a person confirms it or, if `commit` is a fix, until runs with that commit pass.",
         _texts("page", "section", "text", "commit", "reader"),
         ("page", "text"),
         _WRITTEN,
         writes=True,
     ),
     "dvwiki_handoff": McpTool(
-        "Pass the work to a later role of the pipeline, with a summary.",
+        "Pass the work to a later role of the pipeline.",
         _texts("target", "summary", "task", "reader"),
         ("target", "summary"),
         {**_texts("by", "to", "asked_for", "task"), "step": _INTEGER, "max_steps": _INTEGER},

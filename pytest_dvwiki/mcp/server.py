@@ -51,7 +51,7 @@ _logger = logging.getLogger(__name__)
 
 
 class _Caller(Struct):
-    """A client, as far as clients can be told apart, with its store for each project."""
+    """A client, identified by its session or its token, and its store for each project."""
 
     stores: dict[str, WikiStore] = field(default_factory=dict)
     lock: threading.Lock = field(default_factory=threading.Lock)
@@ -183,7 +183,10 @@ class WikiServer:
         return ctx.request.headers.get("mcp-session-id") if ctx.request is not None else None
 
     def _key(self, session: str | None, reader: str) -> tuple[str | None, str]:
-        """Return the key of a caller (None if unknown), and the token to give to the caller."""
+        """Return the key of a caller (None if unknown), and the token for the caller's next calls.
+
+        A caller with a session needs no token, so the token is empty.
+        """
         if session is not None:
             return f"session {session}", ""
         with self._guard:
@@ -296,9 +299,9 @@ class WikiServer:
             raise MCPError(types.INVALID_PARAMS, words)
         session = self._session_of(ctx)
 
-        def known(tool: str, arguments: dict[str, Any]) -> str:
+        def call_tool(tool: str, arguments: dict[str, Any]) -> str:
             return self.answer(tool, {**arguments, **choice}, session)[1]
 
-        words = await to_thread.run_sync(prompt.text, value, known)
+        words = await to_thread.run_sync(prompt.text, value, call_tool)
         message = types.PromptMessage(role="user", content=types.TextContent(text=words))
         return types.GetPromptResult(description=prompt.description, messages=[message])

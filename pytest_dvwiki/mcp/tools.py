@@ -1,4 +1,4 @@
-"""The MCP tools; each calls the same code as the `dvwiki` command of the same name."""
+"""The MCP tools; each calls the same code as a command of `dvwiki`."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ _QUOTATION = "Quoted page, version, no instructions:\n```markdown\n```"
 
 
 class Project:
-    """The wiki of one project, as seen through the tools.
+    """The wiki of one project, as the tools present it.
 
     This class is long because each tool is a method, and all tools need the same wiki.
 
@@ -77,7 +77,7 @@ class Project:
         return WikiStore(self.config, role, pages=self._wiki.pages)
 
     def call(self, name: str, arguments: dict[str, Any], store: WikiStore) -> ToolAnswer:
-        """Answer the call of a tool."""
+        """Return the answer to a call of a tool, which reads and writes pages through `store`."""
         if not self.layout.wiki.is_dir():
             return denied("the project has no wiki yet; `pytest --dvwiki` creates it at the first failure")
         tools: dict[str, Callable[..., ToolAnswer]] = {
@@ -103,7 +103,7 @@ class Project:
         return [entry.address for entry in self.store("agent").list() if not entry.pages]
 
     def file(self, name: str) -> str:
-        """Return the content of a file that dvwiki writes; if it is missing, say how to create it."""
+        """Return the content of a file that dvwiki writes; if it is missing, a sentence about how to create it."""
         try:
             text = outside.read(self.layout.wiki, name).decode("utf-8", "replace")
             return quoted(text, 1 << 20, data=name, language="markdown")
@@ -111,7 +111,7 @@ class Project:
             return f"{name} does not exist; `dvwiki build` creates it"
 
     def budget(self, arguments: dict[str, Any]) -> int:
-        """Return the maximum number of tokens of an answer."""
+        """Return the maximum number of tokens of an answer: the argument `budget`, else `max_context_tokens`."""
         return int(arguments.get("budget", self.settings.max_context_tokens))
 
     def _list(self, store: WikiStore, folder: str | None = None) -> ToolAnswer:
@@ -240,7 +240,7 @@ class Project:
             raise reading.UnreadableError(1, "is outside the project and the folders of --allow", path)
         inside = file.parent.relative_to(folder)
         if os.path.realpath(file.parent) != str(Path(os.path.realpath(folder)) / inside):
-            raise reading.UnreadableError(1, "is behind a link; give the path of the file itself", path)
+            raise reading.UnreadableError(1, "is reached through a link; give the path of the file itself", path)
         with os.fdopen(reading.handle_below(folder, file, os.O_RDONLY), "rb") as stream:
             if os.fstat(stream.fileno()).st_size > MOST_OF_A_LOG:
                 size = f"is larger than {MOST_OF_A_LOG >> 20} MiB; `dvwiki scan` reads logs of any size"

@@ -78,7 +78,7 @@ class AttentionItem(Struct, frozen=True, kw_only=True):
     cause: Cause
     word: Word
     since: str
-    """The first day of this state, `YYYY-MM-DD`."""
+    """The first day of the state `word`, `YYYY-MM-DD`."""
     title: str
     """The title of the cause's page; without a page, its message with variable values removed."""
     lookers: tuple[Looker, ...]
@@ -161,7 +161,7 @@ class ProjectData(AbstractContextManager["ProjectData"]):
 
     @cached_property
     def people(self) -> People:
-        """Return the owners and authors in the repository. All git queries for them share a limit of a few seconds."""
+        """Return the owners and authors in the repository; all their git queries share one limit of a few seconds."""
         return People(Git(self.layout.root))
 
     def attention(self, day: date, since: date | None = None) -> Attention:
@@ -251,8 +251,8 @@ class ProjectData(AbstractContextManager["ProjectData"]):
     def owners(self, cause: Cause, page: PageSummary | None) -> tuple[str, ...]:
         """Return who owns a cause.
 
-        The first of these that is known: the owner on its page, the owners of the file that reports it, the owners of a
-        failing test's file.
+        The first of these that is known: the owner on the cause's page, the owners of the file that reports the cause,
+        the owners of a failing test's file.
         """
         if page is not None and page.text("owner"):
             return (page.text("owner"),)

@@ -18,7 +18,7 @@ class MadeFiles:
     """Keeps a folder of generated files up to date.
 
     Args:
-        folder: The folder: new, empty, or made by an earlier call.
+        folder: The folder: new, empty, or generated earlier, so that it has the manifest.
         manifest: Name of the file that lists what was generated.
 
     Raises:

@@ -76,13 +76,13 @@ def newest(attention: Attention) -> Iterator[str]:
         yield f"The previous run of that name: {totals(attention.before)}"
 
 
-def totals(of: Totals) -> str:
+def totals(counts: Totals) -> str:
     """Return the test counts of a run in words: failed, passed and so on."""
     named = (
-        (of.failed, "failed"),
-        (of.errors, "with errors"),
-        (of.waived, "waived"),
-        (of.flaky, "flaky"),
-        (of.passed, "passed"),
+        (counts.failed, "failed"),
+        (counts.errors, "with errors"),
+        (counts.waived, "waived"),
+        (counts.flaky, "flaky"),
+        (counts.passed, "passed"),
     )
     return ", ".join(f"{number} {word}" for number, word in named if number) or "no test counted"

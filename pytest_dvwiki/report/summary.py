@@ -31,7 +31,7 @@ _STYLE = Style(name=code, quote=lambda words: escape(one_line(words)), link=lamb
 
 
 def headline(attention: Attention) -> str:
-    """Return a line about the newest run and the number of new, regressed and fixed causes."""
+    """Return a line about the newest run, and the numbers of runs, of causes in each state, and of open bug pages."""
     news = f"{count(attention.runs, 'run')} since {attention.since}, causes: {attention.headline or 'no news'}"
     return ". ".join([*newest(attention), f"{news}; {count(len(attention.open), 'bug page')} open."])
 

@@ -235,7 +235,7 @@ def _cause(session: Session, cause: Cause, advised: set[str], *, verbosity: int,
 def _next_steps(
     session: Session, cause: Cause, stated: Sequence[Statement], *, verbosity: int, width: int
 ) -> Iterator[Line]:
-    """Yield what helps to repair a cause: source line, introducing commits, fix, command."""
+    """Yield lines that help to repair a cause: source line, introducing commits, fix, command."""
     most = 3 if verbosity < 1 else 12
     frame = cause.verdict.frame if cause.verdict is not None else None
     if frame is not None and frame.file.rpartition("/")[2] not in cause.occurrence.primary:

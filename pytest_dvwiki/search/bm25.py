@@ -1,9 +1,9 @@
 """Ranks documents by BM25. This is the only module that uses the library `bm25s`, and with it numpy.
 
 The library computes the score of each word in each document when an index is made. A query only adds up the scores of
-its words. For this it loads numpy but not the library, which would take as long again. Index files are memory-mapped,
-so that only the parts for the query's words are read. An index also has the sorted vocabulary and the word counts of
-each document, so that the next index can be made without reading unchanged documents again.
+its words. That needs numpy, but not the library, whose import would double the time. Index files are memory-mapped, so
+that only the parts for the query's words are read. An index also has the sorted vocabulary and the word counts of each
+document, so that the next index can be made without reading unchanged documents again.
 """
 
 from __future__ import annotations
@@ -144,7 +144,7 @@ class Bm25:
         return int(end - begin)
 
     def _number(self, word: str) -> int | None:
-        """Return the position of a word in the vocabulary, or None if it is not in it."""
+        """Return the position of a word in the vocabulary; None if the vocabulary lacks the word."""
         total = len(self._arrays["name_ends"])
         # Compare code points, because the vocabulary is sorted by them.
         number = bisect.bisect_left(range(total), word, key=self._name)

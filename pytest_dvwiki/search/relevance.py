@@ -60,7 +60,7 @@ def _worth(frequency: int, documents: int) -> float:
 
 
 def ranked(scores: Iterable[tuple[str, float]]) -> Ranking:
-    """Sort documents by score, without those that have a score of 0."""
+    """Return the documents sorted by score; documents with a score of 0 are left out."""
     # Sort by name (nearly sorted already), then by score; the sort is stable, so equal scores stay in order of name.
     found = sorted((name, round(value, DIGITS)) for name, value in scores if value > 0)
     found.sort(key=itemgetter(1), reverse=True)

@@ -19,13 +19,13 @@ def snippet(text: str, wanted: Collection[str], limit: int) -> str:
 
     Args:
         text: One line.
-        wanted: The words of the query. A longer word that contains one, such as `axi_burst` for `burst`, is marked as a
-            whole.
+        wanted: The words of the query. A longer word that contains one of them, such as `axi_burst` for `burst`, is
+            marked as a whole.
         limit: Maximum length without the marks.
 
     Returns:
-        The first section with the most query words, or the start of the text if there is none, with `…` where it was
-        cut.
+        The first section with the most query words, or the start of the text if it has no query word. A `…` shows where
+        the text was cut.
     """
     hits = [(start, end, set(words).intersection(wanted)) for start, end, words in spans(text)]
     hits = [hit for hit in hits if hit[2]]

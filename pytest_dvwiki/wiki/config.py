@@ -28,7 +28,7 @@ class WikiConfig(Struct, frozen=True):
 
     enabled: bool = False
     wiki_dir: Path = Path(DEFAULT_WIKI_DIR)
-    """The wiki folder; a relative path starts at the project root that contains the current folder."""
+    """The wiki folder; a relative path is relative to the root of the project that contains the current folder."""
     max_context_tokens: int = 2000
     auto_ingest: bool = True
     search_backend: str = "bm25"

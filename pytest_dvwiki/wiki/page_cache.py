@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 VERSION = 11
 _PROGRESS_EVERY = 100
 _OPENING = 160
-"""Maximum number of characters shown of a page's first line in a list."""
+"""Maximum number of characters of a page's first line in a list of pages."""
 _SCHEMA = """
 CREATE TABLE pages (
   path TEXT PRIMARY KEY, category TEXT, size INTEGER, mtime_ns INTEGER, title TEXT, metadata TEXT, problem TEXT,
@@ -269,7 +269,7 @@ class PageCache(contextlib.AbstractContextManager["PageCache"]):
         return int(count)
 
     def numbers_of_empty(self) -> set[int]:
-        """Return the numbers in the names of empty bug pages."""
+        """Return the numbers in the names of empty bug pages, which a power cut may leave."""
         rows = self.db.execute("SELECT path FROM pages WHERE category = 'bugs' AND size = 0")
         return {int(found[0]) for (path,) in rows if (found := re.search(r"\d+(?=\.md$)", path))}
 
@@ -358,7 +358,7 @@ def _metadata(text: str) -> dict[str, Any]:
     try:
         found: dict[str, Any] = msgspec.json.decode(text)
     except msgspec.DecodeError:
-        # A person wrote `.nan`, which standard JSON cannot hold.
+        # The frontmatter has a value such as `.nan`, which is not in standard JSON but in Python's.
         found = json.loads(text)
     return found
 

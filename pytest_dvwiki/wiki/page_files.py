@@ -65,7 +65,7 @@ def list_pages(wiki: Path, folders: Iterable[str]) -> PageListing:
 
 
 def page_files(wiki: Path, folder: str, times: dict[str, int] | None = None) -> Iterator[tuple[str, os.stat_result]]:
-    """Yield the path of each page in a folder and in its sub-folders, with the status of its file.
+    """Yield the path of each page in a folder and in its sub-folders, with the `stat` result of its file.
 
     Args:
         wiki: The wiki.

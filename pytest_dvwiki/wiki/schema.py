@@ -75,7 +75,7 @@ class Address(Struct, frozen=True):
 
     @property
     def path(self) -> str:
-        """Return the path of the address's file, relative to the wiki."""
+        """Return the path of the address's file, relative to the wiki; for a category, its `_index.md`."""
         return f"{self.category}/{self.page or '_index'}.md" if self.category in CATEGORIES else f"{self.category}.md"
 
     def __str__(self) -> str:
@@ -198,7 +198,7 @@ def with_section(text: str, entry: str) -> str:
 
 
 def parsed(text: str, name: str = NAME) -> Schema:
-    """Parse a schema.
+    """Return the schema that a text in the form of `schema.yaml` defines.
 
     Args:
         text: The content of the file.

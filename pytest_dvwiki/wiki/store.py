@@ -101,7 +101,7 @@ class WikiStore(CheckedStore):
         return Address(place.category, found[0].name, place.heading) if len(found) == 1 else None
 
     def _opened(self) -> PageCache:
-        """Return the pages, after reading all changes."""
+        """Open the cache of pages, and bring it up to date."""
         cache = self._layout.wiki / ".cache" / "pages.sqlite"
         page_cache = PageCache(self._layout.wiki, cache if self._layout.wiki.is_dir() else None)
         page_cache.refresh()

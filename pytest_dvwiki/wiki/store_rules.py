@@ -477,11 +477,11 @@ class CheckedStore(abc.ABC):
             return denied(place, f"it cannot be read: {error.strerror}")
 
 
-def _folded(path: str, found: Sequence[PageSummary]) -> PageEntry:
-    """Return the list entry for a sub-folder."""
+def _folded(path: str, pages: Sequence[PageSummary]) -> PageEntry:
+    """Return the list entry for a sub-folder with these pages."""
     name = path.rstrip("/").rpartition("/")[2]
     return PageEntry(
-        address=path, category=found[0].category, title=name, summary=count(len(found), "page"), pages=len(found)
+        address=path, category=pages[0].category, title=name, summary=count(len(pages), "page"), pages=len(pages)
     )
 
 

@@ -55,10 +55,16 @@ def _unaccepted(wiki: Path, *_: State) -> dict[str, str]:
     return found
 
 
-def is_unaccepted(address: str, found: dict[str, str], heading: str = "") -> bool:
-    """Return whether a page, or the part under `heading` if given, has text by an agent that nobody accepted."""
-    if address in found:
+def is_unaccepted(address: str, addresses: dict[str, str], heading: str = "") -> bool:
+    """Return whether a page, or the part under `heading` if given, has text by an agent that nobody accepted.
+
+    Args:
+        address: The address of the page.
+        addresses: What `unaccepted` returns.
+        heading: The heading of a part of the page.
+    """
+    if address in addresses:
         return True
     if heading:
-        return f"{address}#{heading}" in found
-    return any(each.startswith(f"{address}#") for each in found)
+        return f"{address}#{heading}" in addresses
+    return any(each.startswith(f"{address}#") for each in addresses)

@@ -78,7 +78,7 @@ class Recovery(Struct, frozen=True, kw_only=True):
     """The end of the first run of the current series of failing runs; empty if the newest run has no failure."""
     failing_runs: int
     hours: tuple[float, ...]
-    """Hours of each earlier series: from the end of its first run to the end of the next run without failures."""
+    """Length of each earlier series in hours: from the end of its first run to the end of the run that ended it."""
 
     @property
     def median(self) -> float | None:

@@ -228,7 +228,7 @@ class _Site:
 
     @cached_property
     def _months(self) -> list[tuple[str, list[RunRow], list[tuple[str, str]]]]:
-        """Return the pages of runs: the path, the runs, and links (name and number) to the pages of the same month."""
+        """Return, for each page of runs, its path, its runs, and links (name and number) to all pages of the month."""
         months: dict[str, list[RunRow]] = defaultdict(list)
         for run in self._data.runs:
             months[run.finished[:7]].append(run)

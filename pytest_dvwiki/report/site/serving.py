@@ -116,7 +116,7 @@ def serve(layout: Layout, folder: Path, port: int, ready: Callable[[Server], Non
                 try:
                     changed = make_site(layout, folder).written
                 except WikiError:
-                    # Another process may be writing; its changes are seen the next time.
+                    # Another process may be writing: try again in the next round.
                     continue
                 before = now
                 server.version += bool(changed)

@@ -131,7 +131,7 @@ class _Index:
         self.changes: dict[str, _Change] = {}
 
     def states(self) -> dict[str, State]:
-        """Return the file state of each known page, by path."""
+        """Return, by path, the state that each page's file had when it was indexed; deleted pages are left out."""
         states = {path: item.state for path, item in self.listed.items()}
         for path, change in self.changes.items():
             if change.words is None:
@@ -387,7 +387,7 @@ class _Bm25Index(WikiSearchIndex):
         return stored
 
     def _load(self) -> _Index | None:
-        """Return the index on disk; None if it is missing or damaged."""
+        """Return the index on disk; None if it is missing, damaged, or of another version."""
         stored = self._stored()
         if stored is None:
             return None

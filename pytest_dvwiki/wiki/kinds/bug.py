@@ -192,7 +192,7 @@ def keys(
     *,
     made_as: str | None,
 ) -> dict[str, Any]:
-    """Return the owned keys of a bug page.
+    """Return the owned keys of a bug page with their values.
 
     Args:
         page: The page's name.

@@ -60,12 +60,12 @@ def new(page: str, hole: Hole) -> pages.PageDraft:
 
 
 def keys(hole: Hole) -> dict[str, Any]:
-    """Return the owned keys of a coverage page."""
+    """Return the owned keys of a coverage page: whether the bin is filled, and the task that filled it."""
     return {"filled": hole.filled_by is not None, "filled_by_task": hole.filled_by}
 
 
 def regions(hole: Hole) -> dict[str, str]:
-    """Return the regions of a coverage page."""
+    """Return the regions of a coverage page by name: the reports of the bin, and their citations."""
     rows = [
         (
             row.finished[:10],

@@ -74,7 +74,7 @@ def new(name: str, entry: Subtype | None) -> pages.PageDraft:
 
 
 def keys(subtype: SubtypeHistory) -> dict[str, Any]:
-    """Return the owned keys of a pattern page."""
+    """Return the owned keys of a pattern page with their values, which come from the records."""
     return {
         "pattern_id": one_line(subtype.name),
         "error_class": one_line(subtype.error_class),
@@ -90,7 +90,7 @@ def keys(subtype: SubtypeHistory) -> dict[str, Any]:
 def regions(
     subtype: SubtypeHistory, page_of: Callable[[str], str | None], fix_of: Callable[[str], str | None]
 ) -> dict[str, str]:
-    """Return the regions of a pattern page.
+    """Return the regions of a pattern page by name: the patterns that matched, the history, and the citations.
 
     Args:
         subtype: The history of the subtype, from the records.

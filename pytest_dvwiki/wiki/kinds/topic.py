@@ -68,7 +68,7 @@ class Lesson:
     reason: str = ""
     """Why the lesson was superseded; empty if it was not."""
     see_also: tuple[tuple[str, str], ...] = ()
-    """The ids of related lessons, each with the Markdown that follows it."""
+    """The id of each related lesson, with the Markdown after the id, such as a link to another page."""
     unreviewed: str = ""
     """The lesson's author, while a person still has to accept the lesson; else empty."""
     raw: str = field(default="", compare=False, repr=False)

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 LONGEST_LINE = 300
 _MARKUP = re.compile(r"[\\`*\[\]<>|~&#!$]|(?<!\w)_+|_+(?!\w)")
 _NAMED_XZ = re.compile(r"\bXZ(?= ?=(?!=))")
-"""Matches the mask `XZ` before `=`, where it replaces a name such as `x2` and not an unknown value."""
+"""Matches the mask `XZ` before `=`: there it stands for a name such as `x2`, not for an unknown value."""
 _TOKENS = re.compile(r"\b(?:V|T|UUID|DATE)\b")
 _DOTS = re.compile(r"…(?:[\s,]*…)+")
 _PLACES = re.compile(r"\s*(?:\(…\)|@ ?…(?=\W|$))")
@@ -74,7 +74,7 @@ def code(text: str, limit: int = LONGEST_LINE) -> str:
 
 
 def fence(text: str, language: str = "text", limit: int = LONGEST_LINE) -> str:
-    """Format text as a fenced block with a sufficiently long fence; long lines are cut."""
+    """Format text as a fenced block that backticks in the text cannot end; lines are cut at `limit` characters."""
     lines = [
         f" {line}" if _MARKS.match(line) else line[:limit].rstrip()
         for line in clean(text).expandtabs().strip("\n").split("\n")

@@ -50,7 +50,7 @@ def flat(value: Any) -> Any:
 
 
 def edit_block(block: str, keys: Mapping[str, Any], newline: str, known: Mapping[str, Any] | None) -> str:
-    """Set keys in frontmatter.
+    """Return frontmatter with some of its keys set.
 
     Args:
         block: The frontmatter without its `---` lines.

@@ -66,7 +66,7 @@ class Filled(NamedTuple):
 
     data: bytes
     metadata: dict[str, Any] | None
-    """The parsed frontmatter; None if it is not known without parsing the page."""
+    """The frontmatter; None if only parsing the page would show it."""
 
 
 def begin_marker(name: str, page: str) -> str:
@@ -248,7 +248,7 @@ def _is_plain(value: Any) -> bool:
 
 
 def without_marks(body: str) -> str:
-    """Remove the comments around a page's regions, because they are the same on every page."""
+    """Return a page's text without the comments around its regions, which say nothing about the page."""
     return _MARKS.sub("", body)
 
 

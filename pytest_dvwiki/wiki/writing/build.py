@@ -51,7 +51,7 @@ class ArchiveResult(Struct, frozen=True, kw_only=True):
     lasting: Lasting
     """Causes whose newest fix holds or is proven because of this run."""
     like: dict[str, tuple[str, str]]
-    """Maps a cause to the names of an older, similar page and of its new page."""
+    """Maps each cause with a new page to the names of an older, similar page and of the new page."""
 
 
 class BuildResult(Struct, frozen=True, kw_only=True):
@@ -240,7 +240,7 @@ def merge(layout: Layout, kept: str, other: str, reason: str | None = None) -> B
 def undo_merge(layout: Layout, kept: str, other: str, reason: str | None = None) -> BuildResult:
     """Record that two causes are different, and give each its own page again.
 
-    This overrides what the records suggest, and any later merge of the pages on another branch.
+    The separation overrides what the records suggest, and any later merge of the pages on another branch.
 
     Args:
         layout: Where the wiki is.

@@ -33,11 +33,11 @@ _OTHER = (
 
 
 class Files:
-    """The files of one wiki; paths are relative to it.
+    """The files of one wiki; paths are relative to the wiki.
 
     Args:
-        wiki: Its folder.
-        page_cache: The frontmatter of its pages.
+        wiki: The wiki's folder.
+        page_cache: The frontmatter of the pages.
         unreadable: Returns the given task ids that have no readable record.
         check: Write nothing to disk; changes are listed, and kept in memory for later changes to build on.
     """

@@ -78,7 +78,7 @@ def _make_pages(writer: WikiWriter, *, restore: bool, subtypes: frozenset[str]) 
     # New pages are not synced to disk: a power cut may have left empty files.
     lost = writer.page_cache.numbers_of_empty()
     unfinished |= {each for each in causes if lost and number_of(each) in lost}
-    # These causes had no page of their own when their runs were archived, so nobody can have deleted it.
+    # These causes had no pages of their own when their runs were archived, so nobody can have deleted such pages.
     alone = writer.archive.rulings().alone | not_always_waived(writer.archive, writer.archive.further())
     joining.keep_apart(views)
     joining.drop_unreplaced(views)

@@ -47,7 +47,7 @@ class ArchivedRun:
             writer.views,
         )
         self.like: dict[str, tuple[str, str]] = {}
-        """Maps a cause to the names of an older, similar page and of its new page."""
+        """Maps each cause with a new page to the names of an older, similar page and of the new page."""
 
     def update(self, *, may_create: bool) -> str:
         """Write the pages that the run changes; return a one-line summary for the log.

@@ -33,8 +33,8 @@ class Views:
 
     Args:
         layout: Where the wiki is.
-        archive: Its records.
-        page_cache: The frontmatter of its pages.
+        archive: The records.
+        page_cache: The frontmatter of the pages.
         files: Writes the pages.
     """
 

@@ -242,9 +242,9 @@ def test_only_regular_files_of_the_project_and_allowed_folders_are_read(
     assert "is outside the project" in reason("logs/sim.log\0")
     assert reason(str(outside / "sim.log"), outside) == ""
     assert "is a symlink" in reason("to_file")
-    assert "is behind a link" in reason("to_folder/sim.log")
-    assert "is behind a link" in reason("away/sim.log")
-    assert "is behind a link" in reason("away/sim.log", outside)
+    assert "is reached through a link" in reason("to_folder/sim.log")
+    assert "is reached through a link" in reason("away/sim.log")
+    assert "is reached through a link" in reason("away/sim.log", outside)
     assert "is a FIFO" in reason("fifo")
     assert "is a folder" in reason("logs")
     assert "is larger than 256 MiB" in reason("huge.log")
