@@ -117,7 +117,7 @@ def compiled(
     elsewhere: Mapping[str, str],
     resolves: Callable[[str], bool],
 ) -> CompiledLessons:
-    """Apply the accepted parts of a model's answers to the lessons of a page.
+    """Return the lessons of a page after the accepted parts of a model's answers were applied.
 
     Args:
         layout: The project.
@@ -201,7 +201,7 @@ def _prose_of(lesson: Lesson) -> frozenset[str]:
 
 
 def _renamed(lesson: Lesson, former: Collection[str], name: str) -> Lesson:
-    """Redirect a lesson's links from the replaced lessons `former` to the lesson `name`."""
+    """Return a lesson whose links to the replaced lessons `former` point to the lesson `name` instead."""
     return replace(
         lesson,
         supersedes=tuple(dict.fromkeys(name if each in former else each for each in lesson.supersedes)),
@@ -258,7 +258,7 @@ def _relate(result: CompiledLessons, relations: Relations, elsewhere: Mapping[st
 
 
 def by_rules(lessons: Sequence[Lesson], fixed: Callable[[Lesson], str]) -> CompiledLessons:
-    """Shorten the lessons of a page by rules.
+    """Return the lessons of a page, shortened by rules.
 
     Lessons with nearly the same words are merged into the first of them, with all their sources. A lesson is superseded
     if the records show that it is obsolete.

@@ -45,7 +45,7 @@ class Request(Struct, frozen=True):
 
 
 def call(backend: Backend, layout: Layout, client: Any, request: Request) -> Answer:
-    """Ask a backend once.
+    """Ask a backend once, and return its answer.
 
     Args:
         backend: The backend.

@@ -71,7 +71,7 @@ def fitted(answer: ToolAnswer, budget: int, count: Count, reader: str = "") -> t
     room = budget - count(head) - count(last)
     for row in map(answer.row, answer.rows) if answer.row else answer.rows:
         whole, *shorter = row.block.lengths(count)
-        # Only the first row is shortened: half an entry does not help a client that could ask for less.
+        # Only the first row is shortened; a later row is shown whole or left out.
         text, tokens = next((each for each in (whole, *([] if shown else shorter)) if each[1] <= room), ("", 0))
         if not text and shown:
             break
@@ -97,7 +97,7 @@ def fitted(answer: ToolAnswer, budget: int, count: Count, reader: str = "") -> t
 
 
 def cleaned(value: Any) -> Any:
-    """Remove escape sequences and invisible characters from all strings in data."""
+    """Return data without escape sequences and invisible characters in its strings."""
     match value:
         case str():
             return clean(value)

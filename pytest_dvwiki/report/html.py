@@ -23,7 +23,7 @@ def summary(briefs: Sequence[Brief], anchors: Callable[[Brief], Sequence[str]], 
 
     Args:
         briefs: The causes.
-        anchors: Returns the fingerprints by which tests link to a cause.
+        anchors: Returns the fingerprints that tests use in their links to a cause.
         link: Returns the address of a wiki page.
     """
     return f"<h3>dvwiki: {headline(briefs)}</h3><ul>{''.join(_item(each, anchors(each), link) for each in briefs)}</ul>"

@@ -18,7 +18,7 @@ class MadeFiles:
     """Keeps a folder of generated files up to date.
 
     Args:
-        folder: The folder: new, empty, or generated earlier, so that it has the manifest.
+        folder: The folder: new, empty, or with the manifest of an earlier call.
         manifest: Name of the file that lists what was generated.
 
     Raises:

@@ -222,7 +222,7 @@ def _cause(session: Session, cause: Cause, advised: set[str], *, verbosity: int,
     advised |= advice
     for each in stated:
         if isinstance(each, _PAST):
-            # The last words say whether the fix is still in place, so there is room for the whole text.
+            # The end of the text says whether the fix is still in place, so more lines are allowed.
             yield from _wrapped(text(each, _STYLE), width, most=9 if isinstance(each, FixedBy) else 3)
     yield from _wrapped(occurrence.primary, width, most=3)
     if verbosity > 0 or not (cause.page and cause.page.status == "wont_fix"):
@@ -250,7 +250,7 @@ def _next_steps(
             case Accepted():
                 yield from _wrapped(words, width, label="waived")
             case Came(found=found):
-                # The last words say that some tests have a different fault.
+                # The end of the text says that some tests have a different fault, so more lines are allowed.
                 at_most = max(9, most) if found.passed_after or found.maybe_newer else most
                 yield from _wrapped(words.removeprefix("came "), width, label="came", most=at_most)
             case Advice():

@@ -50,7 +50,7 @@ def _held(wiki: Path, timeout: float) -> Iterator[None]:
     path = wiki / NAME
     with explained(path):
         wiki.mkdir(parents=True, exist_ok=True)
-    # Without file locks, the library would only check whether a file exists, and a killed process leaves that file.
+    # Without file locks, the library would only check whether a file exists, and a killed process leaves it behind.
     lock, turnstile = (
         FileLock(wiki / name, thread_local=False, mode=0o666, fallback_to_soft=False) for name in (NAME, TURNSTILE)
     )

@@ -64,7 +64,7 @@ class PageCache(contextlib.AbstractContextManager["PageCache"]):
 
     Args:
         wiki: The wiki's folder; it need not exist.
-        cache: The file that holds the tables; None keeps them in memory.
+        cache: The file with the tables; None keeps the tables in memory.
     """
 
     def __init__(self, wiki: Path, cache: Path | None) -> None:

@@ -326,7 +326,7 @@ class WikiHistory(AbstractContextManager["WikiHistory"]):
         return self.page_cache.get(f"patterns/{file_name(failure_subtype)}.md")
 
     def undone_fix(self, occurrence: Occurrence) -> FixState | None:
-        """Return the newest fix of a cause that did not last, as its new occurrence shows; None if there is none."""
+        """Return the newest of a cause's fixes that, as a new occurrence shows, did not last; None if there is none."""
         fingerprint = self._known(occurrence.fingerprint)
         return self.archive.undone(
             self._prints(fingerprint), [of_failure(occurrence, test) for test in occurrence.tests]

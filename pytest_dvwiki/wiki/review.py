@@ -144,7 +144,7 @@ class ReviewQueue:
         return found
 
     def edit(self, proposal_id: str, text: str, *, by: str) -> Proposal:
-        """Change the text of an undecided proposal; its id stays.
+        """Change the text of an undecided proposal, and return the proposal; its id stays.
 
         Raises:
             ReviewError: The proposal cannot be read, is decided already, or would have no text.
@@ -155,7 +155,9 @@ class ReviewQueue:
         return self._change(proposal_id, text=text, edited_by=by, edited_on=now())
 
     def decide(self, proposal_id: str, decision: Decision, *, by: str, note: str = "") -> Proposal:
-        """Record a person's decision; `upkeep.accept` carries out accepted proposals.
+        """Record a person's decision on a proposal, and return the proposal.
+
+        `upkeep.accept` carries out accepted proposals.
 
         Raises:
             ReviewError: The proposal cannot be read, or is decided already.

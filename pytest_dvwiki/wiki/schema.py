@@ -163,7 +163,7 @@ def load_schema(wiki: Path) -> Schema:
 
 
 def with_section(text: str, entry: str) -> str:
-    """Add a section to the content of a `schema.yaml`, above the existing sections.
+    """Return the content of a `schema.yaml` with a new section above the existing sections.
 
     Args:
         text: The content of the file.

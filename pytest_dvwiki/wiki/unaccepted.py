@@ -1,6 +1,6 @@
 """Pages and sections last edited by an agent and not accepted by a person: their text stays out of prompts.
 
-The log says who last wrote a page or a part of a page. In parts that can only be appended to, each note has its own
+The log records who last wrote a page or a part of a page. In parts that can only be appended to, each note has its own
 mark instead.
 """
 

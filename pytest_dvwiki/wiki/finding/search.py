@@ -64,7 +64,7 @@ class SearchResult(Struct, frozen=True):
         A proposal needs no warning, because `unreviewed` is its status.
         """
         is_page = not self.page_path.startswith(f"{FOLDER}/")
-        return f"holds {UNREVIEWED} text" if self.unreviewed and is_page else ""
+        return f"contains {UNREVIEWED} text" if self.unreviewed and is_page else ""
 
 
 class Facets(NamedTuple):

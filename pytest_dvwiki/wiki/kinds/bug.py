@@ -83,7 +83,7 @@ UNTOUCHED = re.compile("|".join(re.escape(line).replace(re.escape("{page}"), r"[
 
 
 def has_page(occurrence: Occurrence) -> bool:
-    """Return whether a cause gets a page.
+    """Return whether the cause of an occurrence gets a page.
 
     There is no page if an HDL tool may be at fault, or if there is neither a failing test nor a reason for the origin.
     """
@@ -134,14 +134,14 @@ def facts(page: PageSummary) -> PageFacts:
 
 
 def links(page: PageSummary) -> tuple[str, ...]:
-    """Return the URLs under a page's key `link`, which holds one URL or a list."""
+    """Return the URLs under a page's key `link`, whose value is one URL or a list."""
     value = page.metadata.get("link")
     given = value if isinstance(value, list) else [value]
     return tuple(dict.fromkeys(one_line(str(each)) for each in given if each))
 
 
 def with_keys(data: bytes, keys: Mapping[str, Any]) -> bytes | pages.Refused:
-    """Set some of the keys that people own; new keys go below the existing keys.
+    """Return a page with some of people's keys set; new keys go below the existing keys.
 
     Returns:
         The page's new bytes, or why the page cannot be edited.

@@ -1,7 +1,7 @@
 """The region of a bug page: the history of its cause, facts first.
 
-The source at the end of a section applies to all its claims without a citation. If all claims of a page have the same
-source, only the section Citation gives it.
+The source at the end of a section applies to each claim of the section that has no citation of its own. If all claims
+of a page have the same source, only the section Citation gives it.
 """
 
 from __future__ import annotations

@@ -32,17 +32,17 @@ def gone_reason(last_seen: str, days: int) -> str:
 
 
 def is_gone(metadata: Mapping[str, Any]) -> bool:
-    """Return whether a page's frontmatter says that its cause is gone without a fix."""
+    """Return whether a page is marked as stale because its cause is gone without a fix."""
     return metadata.get("stale") is True and str(metadata.get("stale_reason")).startswith(_UNSEEN)
 
 
 def left_out_reason(reason: str) -> str:
-    """Add to a stale reason the note that the page is left out of index and prompts."""
+    """Return a stale reason with the note that the page is left out of index and prompts."""
     return f"{reason.removesuffix(_LEFT_OUT)}{_LEFT_OUT}"
 
 
 def is_left_out(metadata: Mapping[str, Any]) -> bool:
-    """Return whether a page's frontmatter says that it is left out of index and prompts."""
+    """Return whether a page is marked as left out of index and prompts."""
     return is_gone(metadata) and str(metadata.get("stale_reason")).endswith(_LEFT_OUT)
 
 

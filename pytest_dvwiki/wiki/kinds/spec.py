@@ -30,7 +30,7 @@ class Clarification(Struct, frozen=True, kw_only=True):
     """Section of the specification."""
     date: str
     task_id: str
-    """Task id of the record that holds the clarification."""
+    """Task id of the record with the clarification."""
 
     @property
     def path(self) -> str:
@@ -57,7 +57,7 @@ def new(first: Clarification) -> bytes:
 
 
 def with_further(data: bytes, further: Clarification) -> bytes | Refused:
-    """Append a clarification to a page.
+    """Return a page with a further clarification.
 
     Returns:
         The new bytes of the page, unchanged if the clarification is already there; or why it cannot be added.

@@ -116,7 +116,7 @@ class Lesson:
 
 
 def lesson(title: str, text: str, sources: Iterable[str], *, unreviewed: str = "") -> Lesson:
-    """Make a lesson from untrusted text; code spans are kept, all other Markdown is escaped.
+    """Return a lesson made from untrusted text; code spans are kept, all other Markdown is escaped.
 
     Args:
         title: The title. If it is too long, it is cut, and the full title is put in front of the text.
@@ -268,7 +268,10 @@ def with_summary(data: bytes, listed: Iterable[Lesson]) -> bytes:
 
 
 def _with_status(data: bytes, listed: Iterable[Lesson]) -> bytes:
-    """Set a topic page's status to `unreviewed` if a lesson awaits review, else clear it; leave other pages alone."""
+    """Return a topic page with the status `unreviewed` if a lesson awaits review, else without status.
+
+    A page that is not a topic page is returned unchanged.
+    """
     metadata = pages.read(data).metadata
     wanted = UNREVIEWED if any(each.unreviewed for each in listed) else None
     if metadata.get("type") != "topic" or metadata.get("status") == wanted:

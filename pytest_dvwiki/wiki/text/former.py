@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 RECORDS = "records"
-"""Name of the region that holds everything dvwiki writes below the frontmatter of a bug page."""
+"""Name of the region with everything that dvwiki writes below the frontmatter of a bug page."""
 NOTES = "Notes"
 _LEVEL = 2
 """Level of the sections' headings."""
@@ -100,7 +100,7 @@ def _sections(text: str) -> Iterator[tuple[str, str]]:
 
 
 def _noted(text: str, note: str, newline: str) -> str:
-    """Append a note to the section Notes of a page, unless it is already there."""
+    """Return a page with a note appended to its section Notes, unless the note is already there."""
     place = parts.part(text, NOTES)
     assert place is not None  # noqa: S101  # the caller made the section
     section = text[slice(*place)]

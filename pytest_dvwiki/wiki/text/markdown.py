@@ -35,7 +35,7 @@ _CITED = re.compile(r"[^\w./+:@=,-]+")
 
 def one_line(text: str, limit: int = LONGEST_LINE) -> str:
     """Put text on one line; if it has more than `limit` characters, cut it at a word and add `…`."""
-    # A fast path, because most cells of long tables hold one word.
+    # A fast path, because most cells of long tables have one word.
     is_word = " " not in text and text.isascii() and text.isprintable()
     line = text if is_word else " ".join(clean(text).split())
     if len(line) <= limit:
@@ -109,7 +109,7 @@ def in_words(primary: str, limit: int = 90) -> str:
 
 
 def masked_in_words(masked: str, limit: int) -> str:
-    """Do the same as `in_words` for a message that is already masked."""
+    """Return what `in_words` returns, but for a message that is already masked."""
     return one_line(_shown(masked), limit)
 
 

@@ -43,7 +43,7 @@ def has_values(known: Mapping[str, Any], wanted: Mapping[str, Any]) -> bool:
 
 
 def flat(value: Any) -> Any:
-    """Replace line breaks in a value's strings by spaces, so that the value fits on one line."""
+    """Return a value with spaces instead of the line breaks in its strings, so that it fits on one line."""
     if isinstance(value, list | tuple):
         return [flat(item) for item in value]
     return " ".join(value.split("\n")) if isinstance(value, str) else value
@@ -91,7 +91,7 @@ def edit_block(block: str, keys: Mapping[str, Any], newline: str, known: Mapping
 
 
 def _with_lines(block: str, keys: Mapping[str, Any], newline: str, known: Mapping[str, Any]) -> str | None:
-    """Replace the lines of the changed keys; return None unless each old line is exactly as dvwiki writes it.
+    """Return frontmatter with new lines for the changed keys; None unless each old line is exactly as dvwiki writes it.
 
     This is the fast path, enough for most pages: it parses the block only once.
     """
@@ -178,7 +178,7 @@ def _entries(block: str) -> list[_Entry]:
     if not isinstance(opening, yaml.MappingStartEvent) or opening.flow_style:
         raise UneditableError("the frontmatter is not a block of keys; write one `key: value` on each line")
     if sum(isinstance(event, yaml.DocumentStartEvent) for event in events) > 1:
-        raise UneditableError("the frontmatter holds more than one document; remove the lines that separate them")
+        raise UneditableError("the frontmatter contains more than one document; remove the lines that separate them")
     entries = [_entry(block, key, stream) for key in stream if not isinstance(key, yaml.MappingEndEvent)]
     twice = [key for key, count in Counter(entry.key for entry in entries).items() if count > 1]
     if twice:

@@ -6,7 +6,7 @@ values of owned keys are replaced, at the offsets that the parser gives. A regio
     <!-- dvwiki:begin NAME of ID    <!-- dvwiki:end NAME of ID
     ID: three lines of text -->     ID: three lines of text -->
 
-Each comment has four lines, because git joins changes that have up to three equal lines between them. Each line holds
+Each comment has four lines, because git joins changes that have up to three equal lines between them. Each line has
 the page's id: otherwise git could take two pages for one renamed page, and move what people wrote on one page to the
 other. A page that cannot be edited safely is left as it is, and the refusal gives the reason.
 """
@@ -154,7 +154,7 @@ def read(data: bytes) -> Page:
     """Read a page; a page without frontmatter has no metadata.
 
     Raises:
-        YamlError: The frontmatter cannot be parsed, has a key twice, or holds a conflict marker.
+        YamlError: The frontmatter cannot be parsed, has a key twice, or contains a conflict marker.
     """
     text = data.decode("utf-8", "replace").removeprefix(_BOM)
     found = _split(text)
@@ -181,7 +181,7 @@ def title_of(body: str) -> str:
 def edit(
     data: bytes, keys: Mapping[str, Any], regions: Mapping[str, str], known: Mapping[str, Any] | None = None
 ) -> bytes | Refused:
-    """Set owned keys and regions of a page.
+    """Return a page with some of its owned keys and regions set.
 
     Args:
         data: The page.
@@ -212,7 +212,7 @@ def edit(
 
 
 def filled(draft: PageDraft, keys: Mapping[str, Any], regions: Mapping[str, str]) -> Filled | Refused:
-    """Set the owned keys and regions of a new page, like `edit` but usually without parsing the page."""
+    """Return a new page with its owned keys and regions set, as by `edit` but usually without parsing the page."""
     _, end = _block(draft.text)
     values = {key: flat(value) for key, value in keys.items()}
     shown = {f"{key}: null": f"{key}: {yamlio.flow(value)}" for key, value in values.items()}
@@ -248,7 +248,7 @@ def _is_plain(value: Any) -> bool:
 
 
 def without_marks(body: str) -> str:
-    """Return a page's text without the comments around its regions, which say nothing about the page."""
+    """Return a page's text without the comments around its regions."""
     return _MARKS.sub("", body)
 
 

@@ -15,7 +15,7 @@ def newline_of(text: str) -> str:
 
 
 def cleaned(content: str, present: str) -> str:
-    """Redact secrets in new content, except in lines that are already on the page.
+    """Return new content with its secrets masked, except in lines that are already on the page.
 
     Args:
         content: The new content of the whole page or of a part of it.
@@ -42,14 +42,19 @@ def cleaned(content: str, present: str) -> str:
 
 
 def whole(present: str, content: str) -> str:
-    """Replace the content of a page; its byte order mark and final line feed are kept."""
+    """Return the new content of a page, with the byte order mark and the final line feed of the old content.
+
+    Args:
+        present: The old content.
+        content: The new content.
+    """
     if present.startswith(_BOM) and not content.startswith(_BOM):
         content = _BOM + content
     return content if content.endswith("\n") or not present.endswith("\n") else content + newline_of(present)
 
 
 def replaced(text: str, place: tuple[int, int], content: str) -> str:
-    """Replace the content of a part of a page; the blank lines around the content are kept.
+    """Return a page with new content in one of its parts; the blank lines around the old content are kept.
 
     Args:
         text: The page.
@@ -62,7 +67,7 @@ def replaced(text: str, place: tuple[int, int], content: str) -> str:
 
 
 def appended(text: str, place: tuple[int, int], addition: str) -> str:
-    """Append a paragraph to a part of a page."""
+    """Return a page with a paragraph appended to one of its parts."""
     newline = newline_of(text)
     start, end = _kept(text, place)
     new = addition.strip()
@@ -72,7 +77,7 @@ def appended(text: str, place: tuple[int, int], addition: str) -> str:
 
 
 def _filled(text: str, place: tuple[int, int], new: str) -> str:
-    """Fill a part that has only blank lines."""
+    """Return a page with new content in a part that has only blank lines."""
     newline = newline_of(text)
     before = newline if text[: place[0]].endswith("\n") else newline * 2
     after = newline * 2 if place[1] < len(text) else newline

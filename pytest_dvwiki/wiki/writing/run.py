@@ -149,7 +149,7 @@ class ArchivedRun:
 
 
 def _counts(record: RunRecord, known: int) -> Iterator[str]:
-    """Yield, in words, how many causes, passes, fixes and coverage bins a record holds."""
+    """Yield, in words, how many causes, passes, fixes and coverage bins a record has."""
     causes = len(record.occurrences)
     if causes:
         yield count(causes, "cause")

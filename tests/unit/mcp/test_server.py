@@ -341,7 +341,7 @@ def test_no_query_looks_at_all_pages_and_each_finds_what_the_server_wrote(
     write(writing, "dvwiki_append", bug(place), section="Resolution", text="heliotrope")
     data, text = writing.answer("dvwiki_search", {"query": "heliotrope"}, "process")
     assert data["results"][0]["unreviewed"] is True
-    assert "(open, holds unreviewed text)" in text
+    assert "(open, contains unreviewed text)" in text
     versions = {each["address"]: each["version"] for each in write(writing, "dvwiki_list")["pages"]}
     assert versions[bug(place)] == write(writing, "dvwiki_get", bug(place))["version"] != listed[0]["version"]
 
@@ -486,11 +486,11 @@ def test_what_an_agent_writes_over_is_in_no_prompt_until_a_person_accepts_it(
     listed, _ = agent.answer("dvwiki_list", {"folder": "specs"}, "process")
     hits, text = agent.answer("dvwiki_search", {"query": "nine beats"}, "process")
     assert listed["pages"][0]["unreviewed"] is hits["results"][0]["unreviewed"] is True
-    assert "(holds unreviewed text)" in text
+    assert "(contains unreviewed text)" in text
     assert main(["review", *root]) == 0
     assert "specs/burst  by agent" in capsys.readouterr().out
     assert main(["search", "waiver", *root]) == 0
-    assert ", holds unreviewed text\n" in capsys.readouterr().out
+    assert ", contains unreviewed text\n" in capsys.readouterr().out
     assert main(["review", "accept", "specs/burst", "patterns/scoreboard_fail#Fix Template", "--by", "Ann", *root]) == 0
     assert shown() == (True, True)
     assert "unreviewed" not in agent.answer("dvwiki_get", {"page": "specs/burst"}, "other")[1]
