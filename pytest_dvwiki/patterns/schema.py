@@ -67,10 +67,10 @@ class Pattern(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     noise: bool = False
     """Whether the message also occurs in passing tests, and so does not prove a failure."""
     cancelled_by: Canceller | None = None
-    """Which success proves the message harmless, if nothing else failed.
+    """Whose success proves that the message was harmless, if nothing else failed.
 
-    `run`: success of the run or the test; for messages that stop the run if they are real errors. `test`: only success
-    of the test, which checks its own results.
+    `run`: success of the run or of the test, for messages that would stop the run if they were errors. `test`: only
+    success of the test, because a test checks its results.
     """
     origin: OriginType | None = None
     fix: str = ""

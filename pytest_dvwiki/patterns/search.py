@@ -61,7 +61,7 @@ def compiled_by_re2(source: str) -> Expression:
 
 
 class _Plain(msgspec.Struct, frozen=True, gc=False):
-    """An expression that is not split, for lack of a suitable gap."""
+    """An expression that is not split, because it has no suitable gap."""
 
     _expression: re.Pattern[str]
 

@@ -579,7 +579,7 @@ def changed_lines(patch: str) -> Lines:
 def edited_lines(patch: str) -> tuple[str, ...]:
     """Return the hashes of the lines that a patch adds, or that it removes if it adds none.
 
-    The result is empty if the patch is too long, or has too many lines.
+    The result is empty if the patch is too long, or changes too many lines.
     """
     if len(patch) > _LONGEST_PATCH:
         return ()

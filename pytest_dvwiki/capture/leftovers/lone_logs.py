@@ -48,7 +48,7 @@ class ReadLog(Struct, frozen=True):
     parts: list[Regression]
     """The cocotb regressions in the log, one for each start of a simulator."""
     named: NamedRun | None = None
-    """The run that the log identifies, if `is_single`."""
+    """The run that the log identifies; None if it identifies none, and unless `is_single`."""
     stopped: tuple[tuple[str, str], ...] = ()
     """Pairs of a folder where make stopped, and make's output in that folder."""
 

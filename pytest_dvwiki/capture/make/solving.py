@@ -55,8 +55,8 @@ def solve(
 
     Args:
         lines: The assignments and conditions of the Makefile, as from `statements`.
-        names: The variables from outside.
-        logged: Variables with their values in the run.
+        names: The variables that the Makefile takes from outside.
+        logged: Maps variables to their values in the run.
         given: Variables on the command line of make, by their current names.
         likely: Values of variables from outside, inferred from words of the Makefile that match words of the log.
         environment: The current environment, whose values may be those of the run.

@@ -138,7 +138,7 @@ def _imports(text: str) -> frozenset[tuple[str, ...]] | None:
         if isinstance(node, ast.ImportFrom)
     )
     found = frozenset((*plain, *taken))
-    # The text is searched first: most files have no such word, not even in comments.
+    # The whole text is searched first, because in most files nothing matches, not even in comments.
     return None if _DRAWS.search(text) and _code_may_draw(nodes[0]) else found
 
 
