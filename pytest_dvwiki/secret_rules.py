@@ -157,7 +157,7 @@ def _filters() -> tuple[tuple[re.Pattern[str], _Keywords], ...]:
     for place, (entry, rule) in enumerate(zip(entries(), rules(), strict=True)):
         for keyword in rule.keywords:
             (tokens if "prefixes" in entry else others).setdefault(keyword, []).append(place)
-    # A token begins at the start of a word, which saves most of the search.
+    # Tokens are looked for only at the start of a word, which saves most of the search.
     return (
         (re.compile(rf"(?<![a-z0-9]){_any_of(tokens)}"), _by_beginning(tokens)),
         (re.compile(_any_of(others)), _by_beginning(others)),

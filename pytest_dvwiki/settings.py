@@ -466,7 +466,7 @@ class Settings:
 
     @property
     def task_name(self) -> str:
-        """Return the name of the regression in its record: the setting `task`, or `regression`."""
+        """Return the name of the regression in its record: the setting `task`, or `regression` if that is empty."""
         return self.task or "regression"
 
 

@@ -81,8 +81,8 @@ class WikiQueryService:
         """Return coverage holes, sorted by priority, for `{{COVERAGE_HOLE_HISTORY}}`.
 
         Args:
-            covergroup: Return all recorded bins of this covergroup, unfilled bins first. If None, return the bins of
-                all covergroups that are neither filled nor excluded by people.
+            covergroup: Return all recorded bins of this covergroup, unfilled bins first. If None, return those bins of
+                any covergroup that are not filled and that people did not exclude.
             top_k: Maximum number of bins.
         """
         return self._answer(

@@ -75,7 +75,7 @@ def classifier_of(args: argparse.Namespace) -> TextClassifier:
 
 
 def _verdict(name: str, classifier: TextClassifier) -> Verdict | None:
-    """Return the verdict on a log; None if it shows no failure. The log is read in blocks, as `dvwiki scan` does."""
+    """Return the verdict on a log; None if it shows no failure. Like `dvwiki scan`, this reads the log in blocks."""
     from pytest_dvwiki.logtext.logs import blocks  # noqa: PLC0415
 
     require_plain_text(name)

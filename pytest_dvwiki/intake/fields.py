@@ -121,9 +121,9 @@ def _objects(value: Any, inherited: Mapping[str, str]) -> Iterator[dict[str, str
 
 
 def _cleaned(group: Mapping[str, str]) -> dict[str, str]:
-    """Return a group without fields that say nothing, such as `n/a`. A `type` that gives an origin is the `bug_type`.
+    """Return a group without fields that say nothing, such as `n/a`; a field `status` is always kept.
 
-    A field `status` is always kept, and any other `type` is dropped.
+    A `type` that gives an origin becomes the `bug_type`; any other `type` is dropped.
     """
     kept = {name: value for name, value in group.items() if word(value).lower() not in _NOTHING or name == "status"}
     kind = kept.pop("type", "")

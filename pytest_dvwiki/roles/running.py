@@ -58,5 +58,5 @@ class Running(Struct):
 
     @property
     def may_be_spooled(self) -> bool:
-        """Return whether the output of the test's children may be spooled."""
+        """Return whether the output of the test's children may be spooled: not if the test reads it by `capfd`."""
         return _CAPTURING.isdisjoint(getattr(self.item, "fixturenames", ()))

@@ -131,8 +131,8 @@ def _waivers(sections: dict[str, str], names: Sequence[str]) -> list[str]:
     """Return waivers for the failures accepted in section 3.
 
     For each entry of section 3, the first keyword that accepts only items named in section 3 becomes a waiver. If there
-    is no such keyword, the names of the entry's items do. If section 3 names no item of the check, the check's last
-    item is waived.
+    is no such keyword, the names of the entry's items become waivers. If section 3 names no item of the check, the
+    check's last item is waived.
     """
     items = document.items_of(sections.get(document.HEADINGS[1], ""))
     entries = document.waivers_of(sections.get(document.HEADINGS[2], ""))

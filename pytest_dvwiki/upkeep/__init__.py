@@ -1,1 +1,1 @@
-"""Upkeep of a wiki: checks of pages, history and derived content, and the actions that people decide on."""
+"""Upkeep of a wiki: checks of pages, history and derived content, and what people decide: merges, reviews, waivers."""
