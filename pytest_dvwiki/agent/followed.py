@@ -107,7 +107,8 @@ class FollowedWiki(contextlib.AbstractContextManager["FollowedWiki"]):
             self._taken = (seen, left) if is_shared and left[0] == found[0] else None
             with self._asking:
                 if is_shared and not self._history.is_on_disk:
-                    self._history.close()  # opened again below; until now, another process held the caches, or no wiki existed
+                    # Opened again below: until now, another process held the caches, or no wiki existed.
+                    self._history.close()
                 if not self._history.is_on_disk:
                     self._history.refresh(seen)
             self._is_read = True
