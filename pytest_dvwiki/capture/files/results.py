@@ -105,7 +105,7 @@ class ResultsFile(Struct, frozen=True, kw_only=True):
     simulator: Simulator | None = None
     """Simulator of all tests; None if the runner did not record it."""
     folder: Path | None = None
-    """Working directory for the commands that rerun the tests; None if there are no such commands."""
+    """Working directory for the commands that rerun the tests; None if unknown."""
     repeats: bool = False
     """Whether entries with the same name are runs of one test with different seeds."""
 

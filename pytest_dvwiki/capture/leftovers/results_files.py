@@ -1,4 +1,4 @@
-"""Results files of an earlier run: each is one simulation, read together with its log."""
+"""Results files of an earlier run; one that cocotb wrote is one simulation, and is read together with its log."""
 
 from __future__ import annotations
 

@@ -140,9 +140,9 @@ class Makefiles:
         return any(len(line) >= _LEAST_RECIPE and line in evidence.lines for line in recipes)
 
     def _elsewhere(self, evidence: MakeRun) -> Path | None:
-        """Return the Makefile of the project that sets the known module and top; None if no Makefile or several do so.
+        """Return the only Makefile of the project that sets the known module and top; None unless there is just one.
 
-        If several do so, only those whose folder is in the log count.
+        If several set them, only those whose folder is in the log count.
         """
         wanted = bool(evidence.modules) + bool(evidence.tops)
         if not wanted:

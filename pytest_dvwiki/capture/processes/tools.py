@@ -41,7 +41,7 @@ def simulator_name(program: str) -> str | None:
 def results_file(child: Child) -> Path | None:
     """Return the results file that a simulation was told to write; None if unknown.
 
-    For a call of make, the default is that of cocotb's Makefile.
+    For a call of make that names no file, it is `results.xml`, the default of cocotb's Makefile.
     """
     name = child.environment.get(_RESULTS)
     if is_make(child):
