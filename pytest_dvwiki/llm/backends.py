@@ -99,7 +99,9 @@ def client_of(backend: Backend) -> Any:
     if backend.key:
         given["api_key"] = os.environ.get(backend.key)
         if not given["api_key"]:
-            raise CallError(f"the environment variable {backend.key} for the API key is not set", retryable=False)
+            raise CallError(
+                f"the environment variable {backend.key} for the API key is not set; set it", retryable=False
+            )
     elif backend.url:
         # The library's default key is for its vendor's server: another server gets only the key that the entry names.
         given["api_key"] = "none"

@@ -74,7 +74,7 @@ _RAISED = (
     rf"(?:(?:DEBUG|INFO):(?:[\w.-]{{1,60}}:)?[ ]?|\[(?:DEBUG|INFO)\][ ]|{_LOGGED_ERROR})"
     r"(?=(?:[A-Za-z_]\w*\.)*[A-Z]\w*(?:Error|Exception|Failure):[ ])"
 )
-"""Matches the level before an exception that a wrapper prints as information or error; a warning is no failure."""
+"""Matches the level before an exception that a wrapper prints as information or error, but not as a warning."""
 _BEFORE_HEADS = (
     r"[ ]*(?://+|/\*|--|[-*])[ ]*|[ ]*\d{1,6}[ ]?[:.|)]?[ ]+|[ ]*[`_*]{1,3}(?!ERROR:)"
     rf"|(?:\|[ ])?(?:WARN(?:ING)?|ERROR|CRITICAL|FATAL){_COLUMNS}"

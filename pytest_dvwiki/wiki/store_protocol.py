@@ -182,7 +182,7 @@ class Store(Protocol):
         proposes.
 
         Returns:
-            `done` with the new version, or `denied` with the reason.
+            `done`, with the new version if the text is now on a page; or `denied`, with the reason.
         """
         ...
 
