@@ -27,7 +27,7 @@ _RETRYABLE = frozenset({408, 409, 425, 429, *range(500, 600)})
 
 
 class CallError(Exception):
-    """Raised if a call of a backend fails; `retryable` if another call may succeed."""
+    """Raised if a call of a backend fails; `retryable` is true if another call may succeed."""
 
     def __init__(self, reason: str, *, retryable: bool) -> None:
         super().__init__(reason)

@@ -103,7 +103,7 @@ class Project:
         return [entry.address for entry in self.store("agent").list() if not entry.pages]
 
     def file(self, name: str) -> str:
-        """Return the content of a file that dvwiki writes; if it is missing, a sentence about how to create it."""
+        """Return the content of a file that dvwiki writes; if it is missing, a sentence that says how to create it."""
         try:
             text = outside.read(self.layout.wiki, name).decode("utf-8", "replace")
             return quoted(text, 1 << 20, data=name, language="markdown")

@@ -88,7 +88,7 @@ class Line(Struct, frozen=True):
 
 
 class Session(Struct, frozen=True, kw_only=True):
-    """The run's data for the section."""
+    """What the section shows about a run."""
 
     archived: Archived
     root: Path

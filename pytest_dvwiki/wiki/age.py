@@ -20,10 +20,10 @@ _YEAR = 365
 
 
 def age(since: str, day: date) -> str:
-    """Return in words how long something known since a date has been known; `age unknown` if the date is invalid.
+    """Return, in words, how long something has been known; `age unknown` if `since` is not a date.
 
     Args:
-        since: The date or time, in ISO format.
+        since: When it became known, in ISO format.
         day: The current date.
     """
     try:

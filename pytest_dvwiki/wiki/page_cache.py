@@ -166,10 +166,9 @@ class PageCache(contextlib.AbstractContextManager["PageCache"]):
 
     @contextlib.contextmanager
     def writing(self, path: str) -> Iterator[None]:
-        """Note the new modification time of a page's folder after a write inside the context.
+        """Keep a write inside the context from making `refresh` read the page's folder again.
 
-        Then `refresh` does not read the folder again because of that write. It still does if another process changed
-        the folder before.
+        If another process changed the folder before the write, `refresh` still reads it.
         """
         folder = path.rpartition("/")[0]
         before = self.state(folder).mtime_ns if folder.split("/", 1)[0] in CATEGORIES else None
@@ -358,7 +357,7 @@ def _metadata(text: str) -> dict[str, Any]:
     try:
         found: dict[str, Any] = msgspec.json.decode(text)
     except msgspec.DecodeError:
-        # The frontmatter has a value such as `.nan`, which is not in standard JSON but in Python's.
+        # The frontmatter has a value such as `.nan`, which Python's JSON allows, but standard JSON does not.
         found = json.loads(text)
     return found
 

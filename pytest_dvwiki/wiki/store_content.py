@@ -119,5 +119,5 @@ def decoded(data: bytes, place: Address) -> str | Written:
 
 
 def denied(address: Address | str, reason: str) -> Written:
-    """Return a refused write of an address, with the reason."""
+    """Return a refusal, with the address and the reason."""
     return Written(status="denied", address=str(address), reason=reason)

@@ -125,7 +125,7 @@ class Turn:
         )
 
     def note(self, section: Section, address: str) -> None:
-        """Count a read of an address, which belongs to a section."""
+        """Count a read of an address in a section."""
         self._read.setdefault(str(section.address), []).append(address)
 
     def end(self) -> None:

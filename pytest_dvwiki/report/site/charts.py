@@ -134,7 +134,7 @@ class Chart(Struct, frozen=True):
 
 
 def _is_left_out(element: Element) -> bool:
-    """Return whether to drop an SVG element: it is only needed by pygal's script, or is a column of height zero."""
+    """Return whether an SVG element is left out: only pygal's script needs it, or it is a column of height zero."""
     classes = element.get("class", "").split()
     return element.tag == "desc" or "tooltip-overlay" in classes or ("bar" in classes and element.find("title") is None)
 

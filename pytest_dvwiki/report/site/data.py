@@ -78,7 +78,10 @@ class Recovery(Struct, frozen=True, kw_only=True):
     """The end of the first run of the current series of failing runs; empty if the newest run has no failure."""
     failing_runs: int
     hours: tuple[float, ...]
-    """Length of each earlier series in hours: from the end of its first run to the end of the run that ended it."""
+    """Length of each earlier series of failing runs, in hours.
+
+    It is counted from the end of the first run to the end of the next run without failures.
+    """
 
     @property
     def median(self) -> float | None:

@@ -95,7 +95,7 @@ def render(path: str, data: bytes, known: Collection[str], run_url: Callable[[st
 
 
 def _in_frame(number: Iterator[int], found: re.Match[str]) -> str:
-    """Return a table's start or end tag with that of a frame around the table, to scroll it on a narrow screen."""
+    """Return a table's start or end tag, and the tag of a frame in which the table scrolls on a narrow screen."""
     if found[0].startswith("</"):
         return f"{found[0]}</div>"
     return f'<div class="wide" tabindex="0" role="region" aria-label="Table {next(number)}">{found[0]}'

@@ -141,7 +141,7 @@ def links(page: PageSummary) -> tuple[str, ...]:
 
 
 def with_keys(data: bytes, keys: Mapping[str, Any]) -> bytes | pages.Refused:
-    """Return a page with some of people's keys set; new keys go below the existing keys.
+    """Return a page with new values for some of the keys that people own; new keys go below the existing keys.
 
     Returns:
         The page's new bytes, or why the page cannot be edited.

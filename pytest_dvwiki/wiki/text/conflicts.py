@@ -46,7 +46,7 @@ def settle(data: bytes, owned: Collection[str]) -> Settled | None:
 
 
 def markers(data: bytes, owned: Collection[str]) -> list[tuple[int, bool]]:
-    """Return the line number of each conflict's beginning, and whether a person has to resolve the conflict.
+    """Return the number of the line where each conflict begins, and whether a person has to resolve the conflict.
 
     If a conflict lacks one of its markers, each of the other markers has an entry instead.
     """

@@ -78,7 +78,7 @@ def breaks_out(text: str, level: int = 2) -> str | None:
     """Return the first line of new content, such as a heading, that would end its part; None if there is none.
 
     Args:
-        text: Markdown.
+        text: The new content.
         level: The level of the part's own heading.
     """
     return next((border.line.strip() for border in _borders(text) if border.level <= level), None)

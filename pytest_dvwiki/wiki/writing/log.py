@@ -32,7 +32,7 @@ def add_to_log(layout: Layout, operation: str, text: str, task: str = "-", *, da
 
 
 def log_file(layout: Layout, path: str = "log.md") -> Path:
-    """Return the path of the log, or of another file of lines.
+    """Return the path of the log, or of a similar file such as `handoffs.md`.
 
     Raises:
         WikiError: The file is a link that leads out of the wiki; writing there could change any file.
