@@ -138,7 +138,7 @@ def keywords_of(waiver: Entry) -> list[str]:
 
 
 def blocks_of(text: str) -> list[Block]:
-    """Return the blocks of code in a text. A block is not closed if another block, or the text's end, comes first."""
+    """Return the blocks of code in a text. A block without a closing fence ends at the next block or the text's end."""
     found: list[Block] = []
     fence = language = ""
     first, lines = 0, list[str]()
