@@ -68,6 +68,8 @@ _ORIGINS: dict[OriginType, str] = {
 _STYLE = Style(link=page_name, files=3)
 _PAST = (AlreadyArchived, Beside, Seen, Regressed, FixedBy, WithoutFix, SeenOn, Infrastructure, Tracked)
 """Statements to print above the first cause."""
+_PASSES = ("FIXED", "HELD", "PASSED")
+"""The states of causes whose tests pass, in display order."""
 _MARKUP = {
     "NEW": {"red": True, "bold": True},
     "REGRESSED": {"red": True, "bold": True},
@@ -324,8 +326,9 @@ def _detail(cause: Cause, width: int) -> Iterator[Line]:
 
 
 def _passes(session: Session, width: int) -> Iterator[Line]:
-    """Yield lines about the known causes whose tests pass in this run, with possible reasons."""
-    for each in session.archived.passed:
+    """Yield lines about the known causes whose tests pass in this run, fixed ones first, with possible reasons."""
+    found = sorted(session.archived.passed, key=lambda each: _PASSES.index(each.word))
+    for each in found[:_MOST_CAUSES]:
         yield Line("")
         yield Line(f"{each.word:<10} {each.cause.label if each.cause is not None else each.name}", _MARKUP[each.word])
         passing = [test for test in each.tests if test not in each.fails_inside]
@@ -353,6 +356,9 @@ def _passes(session: Session, width: int) -> Iterator[Line]:
                 yield from _command(session, command, width, label=label)
         if each.cause is not None and each.cause.page is not None:
             yield Line(f"  page   {_shown(session, each.cause.page.path)}")
+    if len(found) > _MOST_CAUSES:
+        yield Line("")
+        yield Line(f"{count(len(found) - _MOST_CAUSES, 'more cause')} whose tests pass: dvwiki status lists them")
 
 
 def _flaky(session: Session, width: int) -> Iterator[Line]:

@@ -9,7 +9,7 @@ import pytest
 from msgspec.structs import replace
 
 from pytest_dvwiki.causes.cause import Cause, PageFacts
-from pytest_dvwiki.causes.passed import Lasting, passed
+from pytest_dvwiki.causes.passed import Lasting, Passed, passed
 from pytest_dvwiki.model import (
     BinRow,
     Command,
@@ -354,6 +354,15 @@ def test_passes_count_for_the_fix_of_their_tests() -> None:
     for states, word in (((theirs, later), "FIXED"), ((theirs, replace(later, tests=theirs.tests)), "PASSED")):
         known = replace(GONE, history=replace(on_record.HISTORY, fixes=states))
         assert shown(archived=passes(record, known=known, written=True))[0].startswith(word), word
+
+
+def test_fixes_come_before_other_passes_and_of_many_some_are_printed() -> None:
+    fixed = Passed(word="FIXED", name="f" * 12, cause=None)
+    by_chance = [Passed(word="PASSED", name=f"{number:012x}", cause=None) for number in range(25)]
+    lines = shown(archived=Archived(causes=(), record=RECORD, passed=(*by_chance, fixed), written=True))
+    assert lines[0] == f"FIXED      {fixed.name}"
+    assert sum(line.startswith("PASSED") for line in lines) == 19
+    assert "6 more causes whose tests pass: dvwiki status lists them" in lines
 
 
 def test_causes_with_one_page_are_fixed_once() -> None:
