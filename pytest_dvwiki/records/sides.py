@@ -45,7 +45,13 @@ BEFORE_SIMULATOR = frozenset({"import_error", "python_syntax_error"})
 """Subtypes of failures that HDL can neither cause nor repair."""
 HDL = re.compile(r"\.(?:sv|svh|v|vh|vhd|vhdl)$", re.IGNORECASE)
 NO_HDL = "(no HDL)"
-"""Entry in the list of files read, for a failure before any HDL could be read."""
+"""Entry in the list of files read, for a failure before any HDL could be read, or without a simulation."""
+AT_RUN_TIME = (
+    r"import_module|__import__|spec_from|pkgutil|runpy|entry_points|exec\(|eval\(|subprocess|popen|system\(|python.* -m"
+)
+"""Matches code in Python files and Makefiles that may import or run modules without spelling out their names."""
+FROM_FILES = r"\$readmem|\$fopen|file_open|(^|[^a-z_])open *\(|read_(text|bytes|csv)|(load|from)(txt|file)? *\("
+"""Matches code that may read data from a file, without regard to case."""
 _BENCH_WORDS = (
     r"tb|tbs|tests?|testbench(?:es)?|bench|uvm|verif(?:ication)?|dv|sim|agents?|env|envs|seq|seqs|sequences?"
     r"|scoreboards?|sb|scb|monitors?|drivers?|model|bfm|vip|checkers?|cov|coverage"

@@ -103,13 +103,22 @@ class EvidenceReader:
             if self._live and not evidence.failures:  # otherwise pytest's own sections hold the output
                 kept = (reports.kept(text, self._context.interest) for text in self._printed())
                 evidence = replace(evidence, excerpts=(*evidence.excerpts, *(each for each in kept if each.lines)))
-            evidence = replace(evidence, frame=frame, text=text, sections_before=running.sections_before)
+            reads = evidence.reads or self._files_read(item, call, report, running)
+            evidence = replace(evidence, frame=frame, text=text, reads=reads, sections_before=running.sections_before)
         if evidence != reports.NO_EVIDENCE:
             reports.attach(report, reports.masked(evidence, self._context.masks))
         if report.failed and report.when == "setup" and not evidence.failures:
             failures = self._broken_fixtures.completed(call.excinfo, self.failures_of(report))
             reports.attach(report, replace(reports.attached(report) or reports.NO_EVIDENCE, failures=failures))
             self._broken_fixtures.keep(call.excinfo, failures)
+
+    def _files_read(
+        self, item: pytest.Item, call: pytest.CallInfo[None], report: pytest.TestReport, running: Running
+    ) -> tuple[str, ...]:
+        """Return the project's files that a test without child processes read; empty if they are unknown."""
+        if report.when != "call" or call.excinfo is None or running.children.children:
+            return ()
+        return reports.files_of_plain_test(item, call.excinfo, self._context.settings.layout.root)
 
     def attach_to_collection(self, excinfo: pytest.ExceptionInfo[BaseException], report: pytest.CollectReport) -> None:
         """Attach to a module's failed collection the files that were read and, if the report omits it, the exception.

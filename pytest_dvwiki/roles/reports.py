@@ -45,6 +45,10 @@ _CAUSE = "\nThe above exception was the direct cause of the following exception:
 _CONTEXT = "\nDuring handling of the above exception, another exception occurred:\n"
 _TIMEOUT = "SimTimeoutError"
 _PHASES = frozenset({"setup", "call", "teardown"})
+_WITHOUT_FILES = frozenset(
+    {"cache", "capfd", "caplog", "capsys", "monkeypatch", "record_property", "recwarn", "request", "tmp_path", "tmpdir"}
+)
+"""Fixtures of pytest that read no file of the project."""
 _CRASHED = "the xdist worker that ran the test crashed for an unknown reason"
 
 
@@ -73,7 +77,7 @@ class Evidence(Struct, frozen=True, gc=False):
     config: str | None = None
     """The build configuration as 12 hex digits."""
     reads: tuple[str, ...] = ()
-    """Files read by the failed simulation of cocotb's own runner, or by a module whose collection failed."""
+    """Files read by the failed simulation of cocotb's own runner, by a test without a simulation, or to collect it."""
     directed: bool = False
     """Whether it is known that no random number in the failed simulation of cocotb's own runner depends on the seed."""
     unseeded: str = ""
@@ -223,7 +227,7 @@ def failure_of(
         unseeded=ran.unseeded,
         sim_time=sim_time_of(report),
         duration_s=round(float(getattr(report, "duration", 0.0)), 3),
-        reads=evidence.reads if phase == "collect" else ran.reads,
+        reads=ran.reads if evidence.native_runner else ran.reads or evidence.reads,
         command=None if crashed else ran.command or _command(report, seed, call),
         unreproducible=_CRASHED if crashed else "",
     )
@@ -317,6 +321,29 @@ def files_in(excinfo: pytest.ExceptionInfo[BaseException], root: Path) -> tuple[
     from pytest_dvwiki.capture.simulations.reads import files_read  # noqa: PLC0415
     from pytest_dvwiki.records.sides import NO_HDL  # noqa: PLC0415
 
+    files = _files_in_traceback(excinfo)
+    reads = files_read(Setup(), files=files, modules=(), folder=str(root), root=root)
+    return (NO_HDL, *reads) if reads and isinstance(excinfo.value, ImportError | SyntaxError) else reads
+
+
+def files_of_plain_test(item: pytest.Item, excinfo: pytest.ExceptionInfo[BaseException], root: Path) -> tuple[str, ...]:
+    """Return the project's files that a failed test without child processes read, as in `Failure.reads`.
+
+    The result is empty if the test may have read other files, for example through a fixture.
+    """
+    from pytest_dvwiki.capture.simulations.reads import files_read_without_simulation  # noqa: PLC0415
+
+    parameters = getattr(getattr(item, "callspec", None), "params", {})
+    if not {*getattr(item, "fixturenames", ("",))} <= {*_WITHOUT_FILES, *parameters}:
+        return ()
+    # The hooks of conftest.py and of other plugins of the project run in each test, too.
+    modules = (getattr(each, "__file__", None) for each in item.config.pluginmanager.get_plugins())
+    found = dict.fromkeys(name for name in modules if name and name.startswith(f"{root}{os.sep}"))
+    return files_read_without_simulation((*_files_in_traceback(excinfo), *found), root)
+
+
+def _files_in_traceback(excinfo: pytest.ExceptionInfo[BaseException]) -> dict[str, None]:
+    """Return the absolute paths of the files in a traceback, as the keys of a dictionary."""
     # Where Python stopped: a file with a syntax error, or the module that lacks a name.
     found = [getattr(excinfo.value, name, None) for name in ("filename", "path")]
     entry: TracebackType | None = excinfo.tb
@@ -324,9 +351,7 @@ def files_in(excinfo: pytest.ExceptionInfo[BaseException], root: Path) -> tuple[
         found.append(entry.tb_frame.f_code.co_filename)
         entry = entry.tb_next
     names = (name for name in found if isinstance(name, str) and not name.startswith("<"))
-    files = dict.fromkeys(map(os.path.abspath, names))
-    reads = files_read(Setup(), files=files, modules=(), folder=str(root), root=root)
-    return (NO_HDL, *reads) if reads and isinstance(excinfo.value, ImportError | SyntaxError) else reads
+    return dict.fromkeys(map(os.path.abspath, names))
 
 
 @functools.lru_cache(maxsize=256)

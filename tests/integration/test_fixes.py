@@ -227,6 +227,36 @@ def test_a_pass_of_one_of_two_tests_of_a_cause_is_no_fix_yet(project: Project) -
         assert "not called fixed: the cause still makes other tests fail" in text
 
 
+@pytest.mark.parametrize(
+    ("first", "came"),
+    [
+        ("", "with {commit} model: doubles, the only one of 2 commits"),
+        ("import subprocess", "with one of 2 commits after"),
+    ],
+    ids=["plain", "may run programs"],
+)
+def test_a_test_without_a_simulation_is_broken_by_no_hdl(project: Project, first: str, came: str) -> None:
+    files = {
+        "test_it.py": f"from model import double\n{first}\ndef test_double(): assert double(500) == 1000\n",
+        "model.py": "def double(value): return value + value\n",
+        "dut.v": "module dut; endmodule\n",
+    }
+    for name, text in files.items():
+        (project.path / name).write_text(text)
+    git(project.path, "init", "-q")
+    git(project.path, "add", "--", *files)
+    git(project.path, "commit", "-qm", "all")
+    run(project, *NAMED)
+    (project.path / "model.py").write_text("def double(value): return 3 * value\n")
+    git(project.path, "commit", "-qam", "model: doubles")
+    commit = head(project)[:7]
+    (project.path / "dut.v").write_text("module dut(input a); endmodule\n")
+    git(project.path, "commit", "-qam", "dut: a port")
+    said = run(project)
+    assert "NEW        python_error / assertion_error                    testbench bug" in said
+    assert f"came {came.format(commit=commit)}" in " ".join(said.split())
+
+
 def test_a_module_without_a_test_is_mended_when_it_can_be_collected(project: Project) -> None:
     """If a bench that a simulator imports is named like a test module, pytest collects it too."""
     (project.path / "test_bench.py").write_text("import absent\n")

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from pytest_dvwiki.capture.git.command import DIFF, PATCH, Git, clean_text
 from pytest_dvwiki.model import MOST_READ
-from pytest_dvwiki.records.sides import FOR_PEOPLE, HDL, MAKEFILE, NO_HDL, is_unread
+from pytest_dvwiki.records.sides import AT_RUN_TIME, FOR_PEOPLE, FROM_FILES, HDL, MAKEFILE, NO_HDL, is_unread
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
@@ -63,12 +63,6 @@ _CHOSEN = re.compile(r"TOPLEVEL\s*[:?]?=\s*\S+|^\s*(?:(?:export\s+)?\w+\s*[:?+]{
 
 These lines are ignored, because the simulated top and its sources are known to be read.
 """
-_AT_RUN_TIME = (
-    r"import_module|__import__|spec_from|pkgutil|runpy|entry_points|exec\(|eval\(|subprocess|popen|system\(|python.* -m"
-)
-"""Matches code in Python files and Makefiles that may import or run modules without spelling out their names."""
-_FROM_FILES = r"\$readmem|\$fopen|file_open|(^|[^a-z_])open *\(|read_(text|bytes|csv)|(load|from)(txt|file)? *\("
-"""Matches code that may read data from a file, without regard to case."""
 _RUNS_COCOTB = r"cocotb-config|Makefile\.sim"
 """Matches a Makefile that runs simulations with cocotb."""
 _LOADED = re.compile(r"(?:^|/)(?:conftest|__init__|__main__|setup)\.py$")
@@ -341,7 +335,7 @@ def _unimported(git: Git, names: Collection[str], reads: Collection[str]) -> set
     packages = {path.parent for path in paths}
     found = {name for name in modules if not packages.isdisjoint(PurePosixPath(name).parents)}
     readers = (f":(top,literal){name}" for name in reads if name.endswith(".py") or MAKEFILE.search(name))
-    if git.ask("grep", "-lE", "-e", _AT_RUN_TIME, "--", *readers) or git.is_late:
+    if git.ask("grep", "-lE", "-e", AT_RUN_TIME, "--", *readers) or git.is_late:
         return set()
     return found | _unused_scripts(git, modules - found, reads)
 
@@ -359,7 +353,7 @@ def _unused_scripts(git: Git, names: Collection[str], reads: Collection[str]) ->
     if not names or not reads:
         return set()
     paths = [f":(top,literal){name}" for name in reads if name != NO_HDL]
-    if not_in_git(git, reads) != set() or git.ask("grep", "-liE", "-e", _FROM_FILES, "--", *paths):
+    if not_in_git(git, reads) != set() or git.ask("grep", "-liE", "-e", FROM_FILES, "--", *paths):
         return set()
     stems = {name: PurePosixPath(name).stem for name in names}
     wanted = (part for stem in sorted({*stems.values()}) for part in ("-e", stem))

@@ -14,15 +14,15 @@ from msgspec.structs import replace
 
 from pytest_dvwiki import git, reading, simulators
 from pytest_dvwiki.capture.processes.toolcalls import absolute
+from pytest_dvwiki.capture.simulations.builds import Setup
 from pytest_dvwiki.logtext.frames import is_library
 from pytest_dvwiki.model import MOST_READ
 from pytest_dvwiki.records.command import workspace
+from pytest_dvwiki.records.sides import AT_RUN_TIME, FROM_FILES, NO_HDL
 from pytest_dvwiki.redact import redact
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
-
-    from pytest_dvwiki.capture.simulations.builds import Setup
 
 _READ_LIMIT = 1 << 20
 """Maximum number of bytes of a file that are searched for includes or imports."""
@@ -35,6 +35,8 @@ _DIRECTIVE = re.compile(
 _IMPORT = re.compile(
     r"^[ \t]*(?:from[ \t]+(\.*+[\w.]*+)[ \t]+import[ \t]+(\([^)]*\)|[^\n#]*)|import[ \t]+([\w., \t]+))", re.MULTILINE
 )
+_MAY_READ = re.compile(rf"(?im){AT_RUN_TIME}|{FROM_FILES}|cocotb|hdl|verilog|verilat|ctypes|cffi|\.s?vh?\b")
+"""Matches code that may read files, run programs or use a simulator."""
 _NAME = re.compile(r"\w+")
 _CONTINUED = re.compile(r"\\\n")
 _UNREAD = frozenset({".c", ".cc", ".cpp", ".h", ".hpp", ".so", ".mk", ".a", ".o"})
@@ -76,6 +78,23 @@ def files_read(
             if len(found) == MOST_READ:
                 break
     return tuple(found)
+
+
+@functools.lru_cache(maxsize=256)
+def files_read_without_simulation(files: tuple[str, ...], root: Path) -> tuple[str, ...]:
+    """Return the project files that a test without a simulation read, after `NO_HDL`; empty if they are unknown.
+
+    They are unknown if any of the Python files may read HDL or other files, or may run programs.
+
+    Args:
+        files: Absolute paths of Python files that are known to have been read; others are found by their imports.
+        root: Root of the project.
+    """
+    found = files_read(Setup(), files=files, modules=(), folder=str(root), root=root)
+    top = workspace(root)[0]
+    if len(found) == MOST_READ or any(_MAY_READ.search(reading.start_of(top / name, _READ_LIMIT)) for name in found):
+        return ()
+    return (NO_HDL, *found) if found else ()
 
 
 def _hdl(setup: Setup, folder: str, top: Path) -> Iterator[str]:
