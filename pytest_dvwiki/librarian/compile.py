@@ -75,7 +75,9 @@ class _State(msgspec.Struct):
     versions: tuple[str, ...] = ()
     """The page's version before the compile, and the version that the compile made or proposed."""
     day: str = ""
+    """The date of the compile; empty if there was none."""
     by_rules: bool = False
+    """Whether the page was compiled by rules, so that a model can do more."""
 
 
 def pages(layout: Layout, names: Sequence[str] = ()) -> list[str]:

@@ -55,12 +55,15 @@ class Contradiction(msgspec.Struct, frozen=True):
 
 
 class Relations(msgspec.Struct, frozen=True):
-    """A model's answer about the lessons of a page: groups of ids, and contradictions."""
+    """A model's answer about the lessons of a page."""
 
     same: tuple[tuple[str, ...], ...] = ()
+    """Groups of lessons that state the same thing, by id."""
     contradictions: tuple[Contradiction, ...] = ()
     related: tuple[tuple[str, ...], ...] = ()
+    """Groups of lessons that are related without being the same, by id."""
     general: tuple[str, ...] = ()
+    """Ids of the lessons that apply to the whole project."""
 
 
 class Claim(msgspec.Struct, frozen=True, rename={"of": "from"}):

@@ -78,8 +78,10 @@ class _Judgement(msgspec.Struct):
     """A model's answer about one claim."""
 
     claim: int = 0
+    """Number of the claim in the prompt, from 1."""
     verdict: str = "unknown"
     quote: str = ""
+    """The words of the source that support the verdict."""
     reason: str = ""
 
 
@@ -89,6 +91,7 @@ class _Comparison(Struct, frozen=True):
     page: str
     claims: tuple[PageClaim, ...]
     sources: dict[str, str]
+    """Maps the path of each source file to the excerpt of the file for the prompt."""
 
     @property
     def prompt(self) -> str:

@@ -26,13 +26,17 @@ class Limits(msgspec.Struct, frozen=True, kw_only=True):
     line: int = 4096
     """Maximum number of characters of one line; of a longer line, only the two ends are kept."""
     head: int = 20
+    """Lines at the start of the log."""
     tail: int = 60
+    """Lines at the end of the log."""
     candidates: int = 12
     """Maximum number of candidates of each tier."""
     before: int = 3
+    """Lines of context before a candidate or a marked line."""
     after: int = 3
     """Lines of context after a candidate."""
     marks: int = 4
+    """Maximum number of marked lines."""
     after_mark: int = 40
     """Lines of context after a marked line, enough for a failure's traceback."""
 

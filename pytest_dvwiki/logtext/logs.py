@@ -44,11 +44,13 @@ class LogText(Struct, frozen=True, kw_only=True):
     path: Path | None = None
     """A file to read instead of `text`."""
     start: int = 0
+    """Start of the part of the file, in bytes."""
     end: int | None = None
     """End of the part of the file, in bytes; None for the file's end."""
     lasting: bool = True
     """Whether the file is permanent, so that pages may refer to it; a spool is not."""
     open: Callable[[Path], BufferedReader] = reading.open_regular
+    """Opens the file at `path`."""
 
 
 class Chunk(Struct, frozen=True):

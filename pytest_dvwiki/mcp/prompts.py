@@ -15,8 +15,10 @@ class Prompt(NamedTuple):
     description: str
     argument: str
     meaning: str
+    """What the argument means, for the user."""
     required: bool
     text: Callable[[str, ToolCaller], str]
+    """Returns the prompt, given the argument and a function that calls a tool."""
 
 
 def _triage(path: str, call_tool: ToolCaller) -> str:

@@ -44,6 +44,7 @@ class Brief(Struct, frozen=True, kw_only=True):
     file: str = ""
     """File that reported the cause, else a failing test's file, relative to the root; empty if both are outside it."""
     line: int | None = None
+    """Line in `file`; None if it is not known."""
 
 
 def briefs_of(archived: Archived, root: Path) -> list[Brief]:

@@ -101,6 +101,7 @@ class Session(Struct, frozen=True, kw_only=True):
     journal: Path | None = None
     """Path of the journal, to show if the wiki could not be written."""
     noise: tuple[Result, ...] = ()
+    """Passed tests with error lines in their output."""
     hidden: tuple[Result, ...] = ()
     """cocotb tests that failed inside passing pytest tests."""
     committed: str = ""

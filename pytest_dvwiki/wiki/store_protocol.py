@@ -95,6 +95,7 @@ class HandedOff(Struct, frozen=True, kw_only=True):
 
     status: Literal["done", "denied"]
     by: str
+    """The role that passes the work on."""
     to: str = ""
     """The role that has the work now."""
     asked_for: str = ""

@@ -43,11 +43,15 @@ class Known(Struct, frozen=True, kw_only=True):
     primary: str
     origin: str
     runs: int
+    """Number of runs in which the cause occurred."""
     tests: int
+    """Total number of failing tests in these runs."""
     hours: float
     """Total duration of the cause's failing tests."""
     first: str
+    """When the first of these runs finished."""
     last: str
+    """When the last of these runs finished."""
     owners: tuple[str, ...]
 
     @property
@@ -77,6 +81,7 @@ class Recovery(Struct, frozen=True, kw_only=True):
     failing_since: str
     """The end of the first run of the current series of failing runs; empty if the newest run has no failure."""
     failing_runs: int
+    """Number of runs in the current series of failing runs; 0 if the newest run has no failure."""
     hours: tuple[float, ...]
     """Length of each earlier series of failing runs, in hours.
 
@@ -94,6 +99,7 @@ class Share(Struct, frozen=True):
 
     known: Known
     value: float
+    """Number of failing tests, or their duration in hours."""
     cumulative: float
     """Share of this cause and all before it in the ranking's total, from 0 to 1."""
     width: float

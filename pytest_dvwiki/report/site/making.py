@@ -384,9 +384,11 @@ class Month(Struct, frozen=True):
     """The totals of a month's runs."""
 
     month: str
+    """`YYYY-MM`."""
     runs: int
     passed: int
     ended: int
+    """Number of tests that passed or failed, without infrastructure failures."""
     failed: int
 
 

@@ -94,8 +94,11 @@ class _Pages(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     format: int
     tokenizer: int
+    """Version of the tokenizer."""
     engine: str
+    """Name and version of the BM25 library."""
     folder: str
+    """Name of the folder with the index files."""
     files: dict[str, str]
     """Maps the name of each file in the index folder to its SHA-256."""
     pages: tuple[_IndexedPage, ...]

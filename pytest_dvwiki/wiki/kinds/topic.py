@@ -63,6 +63,7 @@ class Lesson:
     """The text of each citation, without `source: `."""
     section: str = LESSONS
     supersedes: tuple[str, ...] = ()
+    """Ids of the lessons that this lesson replaces."""
     superseded_by: str = ""
     """Id of the lesson that replaces this lesson; empty if there is none."""
     reason: str = ""

@@ -97,9 +97,12 @@ class _Seen(Struct, frozen=True):
     """An occurrence as archived, and as the verdicts files label it now."""
 
     moment: str
+    """Sort key of the run."""
     version: int
+    """Fingerprint version of the run's record."""
     archived: Occurrence
     called: Occurrence
+    """The occurrence with its present label and fingerprint."""
 
 
 def _occurrences(records: Iterable[RunRecord], known: verdicts.Verdicts) -> dict[str, list[_Seen]]:
