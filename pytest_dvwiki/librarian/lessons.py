@@ -14,6 +14,7 @@ from pytest_dvwiki.librarian.project import names_in
 from pytest_dvwiki.librarian.transcript import tail, text_of
 from pytest_dvwiki.llm.client import tell
 from pytest_dvwiki.llm.model import AnswerError, ModelError, parsed, quoted
+from pytest_dvwiki.model.sentences import count
 from pytest_dvwiki.redact import redact
 from pytest_dvwiki.tokens import by_rule
 from pytest_dvwiki.wiki import outside
@@ -341,5 +342,5 @@ def is_noted(layout: Layout, task_id: str) -> bool:
 
 def note(layout: Layout, task_id: str, learned: Learned) -> None:
     """Log how many lessons a session added and confirmed."""
-    text = f"{len(learned.added)} lessons added, {len(learned.confirmed)} confirmed"
+    text = f"{count(len(learned.added), 'lesson')} added, {len(learned.confirmed)} confirmed"
     build.add_line(layout, "log.md", "Log", lambda _: f"lessons | {task_id} | {text}")

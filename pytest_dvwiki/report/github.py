@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from pytest_dvwiki.model.sentences import count
 from pytest_dvwiki.report.brief import headline, tests_of
 from pytest_dvwiki.wiki.text.markdown import code, escape
 
@@ -61,7 +62,7 @@ def summary(briefs: Sequence[Brief], room: int = SUMMARY_LIMIT) -> str:
         part = f"\n{markdown(brief)}"
         room -= len(part.encode())
         if room < 0:
-            parts.append(f"\n{len(briefs) - number} more causes\n")
+            parts.append(f"\n{count(len(briefs) - number, 'more cause')}\n")
             break
         parts.append(part)
     return "".join(parts)

@@ -172,7 +172,7 @@ def _causes(session: Session, causes: Sequence[Cause], *, verbosity: int, width:
     if len(causes) > _MOST_CAUSES:
         yield Line("")
         where = f": see {_shown(session, 'index.md')}" if session.archived.problem is None else ""
-        yield Line(f"{len(causes) - _MOST_CAUSES} more causes{where}")
+        yield Line(f"{count(len(causes) - _MOST_CAUSES, 'more cause')}{where}")
 
 
 def _onset(cause: Cause) -> tuple[str, ...]:
@@ -323,7 +323,7 @@ def _detail(cause: Cause, width: int) -> Iterator[Line]:
     for line in lines[:_EXCERPT_LINES]:
         yield Line(f"  | {line}"[:width])
     if len(lines) > _EXCERPT_LINES:
-        yield Line(f"  | ({len(lines) - _EXCERPT_LINES} more lines on the page)")
+        yield Line(f"  | ({count(len(lines) - _EXCERPT_LINES, 'more line')} on the page)")
 
 
 def _passes(session: Session, width: int) -> Iterator[Line]:
@@ -417,7 +417,7 @@ def _bins(label: str, rows: Sequence[BinRow], width: int) -> Iterator[Line]:
         more = f"; +{len(names) - _MOST_BINS}" if len(names) > _MOST_BINS else ""
         yield from _wrapped(f"{covergroup}: {'; '.join(names[:_MOST_BINS])}{more}", width, label=label)
     if len(points) > _MOST_POINTS:
-        yield Line(f"  {label:<6} {len(points) - _MOST_POINTS} more points")
+        yield Line(f"  {label:<6} {count(len(points) - _MOST_POINTS, 'more point')}")
 
 
 def _hidden(hidden: Sequence[Result]) -> Iterator[Line]:

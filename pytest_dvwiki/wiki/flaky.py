@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from pytest_dvwiki.model.sentences import count
 from pytest_dvwiki.records.flaky import RUNS
 from pytest_dvwiki.wiki.index import percent
 from pytest_dvwiki.wiki.text.markdown import code, escape, in_words, table
@@ -56,7 +57,7 @@ def page(tests: Sequence[FlakyTest], page_of: Callable[[str], str | None]) -> st
         table(("Cause", "Runs", "Tests", "First cause"), rows_of_causes),
     ]
     more = len(tests) - _MOST
-    return "\n\n".join([*parts, *([f"{more} more tests are flaky."] if more > 0 else ())]) + "\n"
+    return "\n\n".join([*parts, *([f"The table leaves out {count(more, 'test')}."] if more > 0 else ())]) + "\n"
 
 
 def _name(cause: str, attempt: Attempt, path: str | None) -> str:

@@ -78,7 +78,7 @@ def init(layout: Layout) -> list[str]:
         writer.write_indexes()
         made += [f"{layout.wiki.name}/{path}" for path in writer.files.changed]
         if made:
-            add_to_log(layout, "init", f"{len(made)} files made")
+            add_to_log(layout, "init", f"{count(len(made), 'file')} made")
     return made
 
 
@@ -176,7 +176,7 @@ def build(
         result = replace(_result(writer, began), merged=tuple(merged))
         if result.changed:
             verdicts = f"; {reclassified.summary()}" if reclassified and reclassified.file else ""
-            done = f"{len(result.changed)} files rebuilt{verdicts}"
+            done = f"{count(len(result.changed), 'file')} rebuilt{verdicts}"
             add_to_log(layout, "build", done, date=writer.archive.last_updated())
         return result
 
