@@ -78,8 +78,8 @@ def _held(wiki: Path, timeout: float) -> Iterator[None]:
 def _in_turn(lock: FileLock, turnstile: FileLock, timeout: float) -> None:
     """Take the lock while holding a second lock, which marks this process as the next in line.
 
-    Waiting processes poll. Without the second lock, a process that releases the lock and wants it back at once, such as
-    an ingest of many runs, would always win, and other processes would starve.
+    Waiting processes poll. Without the second lock, a process that releases the lock and takes it again at once, such
+    as an ingest of many runs, would always win. Other processes would starve.
     """
     deadline = time.monotonic() + timeout
     with turnstile.acquire(timeout=timeout, poll_interval=_POLL_S):

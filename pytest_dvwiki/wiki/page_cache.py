@@ -209,11 +209,11 @@ class PageCache(contextlib.AbstractContextManager["PageCache"]):
         """Store a page from its bytes.
 
         Args:
-            path: Relative to the wiki.
-            data: Its content.
-            state: The state of its file, if the file is on disk.
-            problem: Why the page cannot be read; if set, only its fingerprint is stored.
-            metadata: Its frontmatter, if already parsed.
+            path: Path of the page, relative to the wiki.
+            data: The page's content.
+            state: The state of the page's file, if the file is on disk.
+            problem: Why the page cannot be read; if set, only the page's fingerprint is stored.
+            metadata: The page's frontmatter, if already parsed.
         """
         listed = summary_of(path, data, problem, metadata)
         if path.startswith("bugs/"):
@@ -291,9 +291,9 @@ def summary_of(path: str, data: bytes, problem: str = "", known: dict[str, Any] 
 
     Args:
         path: Path of the page, relative to the wiki.
-        data: Its content.
-        problem: Why the page cannot be read; if set, only its fingerprint is kept.
-        known: Its frontmatter, if already parsed.
+        data: The page's content.
+        problem: Why the page cannot be read; if set, only the page's fingerprint is kept.
+        known: The page's frontmatter, if already parsed.
     """
     title, metadata = "", known or {}
     text = "" if problem else data.decode("utf-8", "replace")

@@ -90,7 +90,7 @@ class ReviewQueue:
         """Add a proposal, with its secrets masked.
 
         Returns:
-            The new proposal; or the earlier one with its decision, if the same was proposed before.
+            The new proposal; or the earlier proposal with its decision, if the same text was proposed before.
 
         Raises:
             ReviewError: There is no text or no target, or the file of the earlier proposal cannot be read.

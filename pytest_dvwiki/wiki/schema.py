@@ -280,7 +280,7 @@ class _SchemaReader(Struct, frozen=True):
         """Check that each role of the pipeline may write to the handoffs section.
 
         Raises:
-            SchemaError: A role may not write to it.
+            SchemaError: A role may not write to that section.
         """
         section = schema.section_of(Address(HANDOFFS))
         for role in schema.pipeline:

@@ -1,8 +1,7 @@
 """Charts of values over runs, drawn by pygal as SVG elements of a page.
 
-The content security policy of the site forbids inline styles and scripts. Therefore pygal's style for each chart is
-replaced by one style file with the colours of the page, and pygal's script by a title on each shape with the shape's
-value.
+The content security policy of the site forbids inline styles and scripts. Therefore one style file with the colours of
+the page replaces pygal's style for each chart. A title on each shape, with the shape's value, replaces pygal's script.
 """
 
 from __future__ import annotations

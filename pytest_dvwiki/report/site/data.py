@@ -45,13 +45,13 @@ class Known(Struct, frozen=True, kw_only=True):
     runs: int
     """Number of runs in which the cause occurred."""
     tests: int
-    """Total number of failing tests in these runs."""
+    """Total number of the failing tests of the cause in all runs."""
     hours: float
     """Total duration of the cause's failing tests."""
     first: str
-    """When the first of these runs finished."""
+    """When the first run with the cause finished."""
     last: str
-    """When the last of these runs finished."""
+    """When the last run with the cause finished."""
     owners: tuple[str, ...]
 
     @property

@@ -325,8 +325,8 @@ def evidence(occurrence: Occurrence) -> list[tuple[str, bool]]:
     """Return the lines of an excerpt, each with whether it is part of the first cause.
 
     The message of a cause can span several lines, or be only part of a line. If the excerpt does not contain the
-    message, the search is repeated without the message's source location, and then also without its exception type,
-    because both may have been added to the message.
+    message, the search is repeated without the source location, and then also without the exception type. Both may have
+    been added to the message.
     """
     lines = clean(occurrence.excerpt).expandtabs().strip("\n").split("\n") if occurrence.excerpt.strip() else []
     message = " ".join(clean(occurrence.primary).split())

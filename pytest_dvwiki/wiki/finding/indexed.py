@@ -2,7 +2,7 @@
 
 `pages.json` lists the indexed pages and the memory-mapped index files with their hashes, and the versions of the
 tokenizer and the BM25 library. `changes.json` lists pages that changed later; they are scored with the word statistics
-of the index. After many changes, or if the index is damaged or has another version, it is rebuilt. Each search first
+of the index. The index is rebuilt after many changes, or if it is damaged or has another version. Each search first
 looks for changed pages, unless a caller keeps the index up to date.
 """
 

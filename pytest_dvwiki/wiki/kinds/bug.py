@@ -1,7 +1,7 @@
 """A bug page: its initial content, and the parts derived from records.
 
 The text that people may edit (title, Symptom, Resolution) is at first the same wherever the page is created. If two
-branches create it independently, git merges the pages without a conflict.
+branches create the page independently, git merges both pages without a conflict.
 """
 
 from __future__ import annotations

@@ -99,8 +99,9 @@ def regions(
 def one_region(*sections: tuple[str, str]) -> dict[str, str]:
     """Return the region of a bug page, made of these sections.
 
-    There are no blank lines around the headings. With blank lines, git would match them to the headings of pages in the
-    earlier layout, and merge people's text from those pages into this region, where the next run would delete it.
+    There are no blank lines around the headings. With blank lines, git would match the headings to those of pages in
+    the earlier layout. It would merge people's text from there into this region, and the next run would delete that
+    text.
     """
     return {former.RECORDS: "\n".join(f"## {heading}\n{content}" for heading, content in sections)}
 
