@@ -5,7 +5,6 @@ Commit messages and file names may contain secrets, so git's output is redacted 
 
 from __future__ import annotations
 
-import functools
 import hashlib
 import itertools
 import re
@@ -32,6 +31,7 @@ from pytest_dvwiki.capture.git.listing import (
     with_same_python,
 )
 from pytest_dvwiki.capture.git.people import People
+from pytest_dvwiki.capture.git.quoted import quoted, quoted_names
 from pytest_dvwiki.capture.git.revisions import Revisions, is_revision
 from pytest_dvwiki.git import output
 from pytest_dvwiki.model import MOST_READ, ListedCommits, Vcs
@@ -64,8 +64,6 @@ _GENERATED = (
     "*.ghw",
 )
 """Files that every run generates; they are not sources, even if somebody committed them."""
-_IN_QUOTES = re.compile(r"(?<=[\"'`])[A-Za-z_]\w*(?=[\"'`])|(?<=\bcomponent )\w+|(?<=\bobject named )\w+")
-"""Matches a name in a message: in quotes, after `component`, or after `object named` (a missing handle of cocotb)."""
 _FOLDER = re.compile(r"[\w./+-]+/$")
 """Matches the folder in front of a base name."""
 _LONGEST = 300
@@ -836,12 +834,6 @@ def _first(chosen: Collection[str], names: Iterable[str]) -> list[str]:
     return sorted(names, key=lambda name: name not in chosen)
 
 
-@functools.lru_cache(maxsize=8)
-def _quoted(text: str) -> frozenset[str]:
-    """Return the quoted names in a string."""
-    return frozenset(_IN_QUOTES.findall(text))
-
-
 def _folders(before: str) -> list[str]:
     """Return the folders in the path at the end of a string, without `.` and `..`."""
     found = _FOLDER.search(before)
@@ -885,7 +877,8 @@ class _Suspects(Struct, frozen=True):
         no_hdl = NO_HDL in self.reads
         paths = {name: PurePosixPath(name) for name in files if not (no_hdl and HDL.search(name))}
         as_file = [name for name, path in paths.items() if occurs(path)]
-        as_unit = [name for name, path in paths.items() if path.stem in _quoted(text)]
+        units, names = quoted(text), quoted_names(text)
+        as_unit = [name for name, path in paths.items() if path.stem in (units if HDL.search(name) else names)]
         return list(dict.fromkeys([*as_file, *as_unit]))[:MOST_FILES]
 
     def _is_elsewhere(self, before: str, path: PurePosixPath) -> bool:
@@ -909,8 +902,8 @@ class _Suspects(Struct, frozen=True):
 
     @property
     def quoted(self) -> list[str]:
-        """Return the names that the evidence quotes, without short ones; empty if there are many."""
-        found = sorted(name for name in _quoted(self.text) if len(name) >= _SHORTEST_NAME)
+        """Return the names that the evidence quotes, without those that occur in any code; empty if there are many."""
+        found = sorted(name for name in quoted_names(self.text) if len(name) >= _SHORTEST_NAME)
         return found if len(found) <= _MOST_QUOTED else []
 
     @property

@@ -121,6 +121,30 @@ def test_commits_that_quote_what_the_message_names_come_first_and_undone_ones_la
     assert subjects(repository.difference(failed, project.state, named, reads))[0] == "regs: grant is not used"
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "assert LogicArray('0010', Range(3, 'downto', 0)) == 5",
+        "bad value\nassert 3 == 2\n +  where 3 = len(<built-in method split of 'kept' object>('level', 'given'))",
+        "E       assert 3 == 2\nE        +  where 3 = count('level')\nE        +  and   2 = count('kept')",
+        "assert LogicArray('ZZZZ', 4) == 3",
+        'rtl/top.vhd:3:1: unexpected token "signal" in a list of parameters',
+        "regs.sv:3: syntax error near 'localparam'",
+    ],
+    ids=["a range", "where", "and", "a value", "VHDL", "Verilog"],
+)
+def test_keywords_and_what_pytest_says_about_values_name_nothing(project: Project, text: str) -> None:
+    project.commit("regs", rtl__regs_vhd="entity regs is", **{"kept.py": ""})
+    failed = project.state
+    project.commit("regs: ports", rtl__regs_vhd="entity regs is\nsignal data : data(7 downto 0); -- localparam")
+    project.commit("kept: level", **{"kept.py": "level = kept = given = ZZZZ = 1"})
+    project.commit("fifo: data", rtl__fifo_v="module fifo;\nwire data;\n")
+    project.commit("fifo: more data", rtl__fifo_v="module fifo;\nwire data;\nwire more;\n")
+    repository = Repository(layout(project.root))
+    found = repository.difference(failed, project.state, text, ("rtl/regs.vhd", "rtl/fifo.v", "kept.py"))
+    assert subjects(found) == ["fifo: more data", "fifo: data", "kept: level", "regs: ports"]
+
+
 def test_a_docstring_is_a_comment(project: Project) -> None:
     bench = 'def check(value):\n    """Check."""\n    assert value\n'
     project.commit("bench", **{"tb/bench.py": bench})
