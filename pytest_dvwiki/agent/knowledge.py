@@ -140,7 +140,7 @@ class Knowledge(AbstractContextManager["Knowledge"]):
         # A page that points to another page can match by what people wrote on it; the other page is then shown.
         pointers = self._history.page_cache.pointers()
         found = list(dict.fromkeys(self._keeper(path) if path in pointers else path for path in hits))
-        wanted = self._history.page_cache.standing(categories, found) if among is None else among
+        wanted = self._history.page_cache.not_stale(categories, found) if among is None else among
         return [path for path in found if path in wanted], among is None and len(hits) == _RANKED
 
     def _keeper(self, path: str) -> str:

@@ -39,7 +39,7 @@ class CausePages:
         self._paths.clear()
         self._with_task_id = None
 
-    def note(self, names: Iterable[str]) -> None:
+    def forget_names(self, names: Iterable[str]) -> None:
         """Clear the caches that a change to a bug page with these cause names invalidates."""
         self._paths.clear()
         if self._with_task_id or any("/" in name for name in names):

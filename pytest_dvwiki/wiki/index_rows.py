@@ -50,7 +50,7 @@ class IndexRows:
             rows = [(path, *self._cache.state(path)) for path in files]
             self._cache.db.executemany("INSERT OR REPLACE INTO index_files VALUES (?, ?, ?)", rows)
 
-    def note(self, path: str, now: str | None) -> None:
+    def mark_outdated(self, path: str, now: str | None) -> None:
         """Mark a page's row as outdated if its cells have changed.
 
         Args:

@@ -179,7 +179,7 @@ class PageCache(contextlib.AbstractContextManager["PageCache"]):
 
     def _remove(self, path: str) -> None:
         self.causes.forget_paths()
-        self.index.note(path, None)
+        self.index.mark_outdated(path, None)
         self.db.execute("DELETE FROM pages WHERE path = ?", (path,))
         self.db.execute("DELETE FROM causes WHERE path = ?", (path,))
 
@@ -217,9 +217,9 @@ class PageCache(contextlib.AbstractContextManager["PageCache"]):
         """
         listed = summary_of(path, data, problem, metadata)
         if path.startswith("bugs/"):
-            self.causes.note(listed.fingerprints())
+            self.causes.forget_names(listed.fingerprints())
         shown = _cells(listed)
-        self.index.note(path, shown)
+        self.index.mark_outdated(path, shown)
         self.db.execute("DELETE FROM causes WHERE path = ?", (path,))
         self.db.execute(f"INSERT OR REPLACE INTO pages VALUES ({'?, ' * 16}?)", _row(listed, state, shown))  # noqa: S608
         self.db.executemany("INSERT INTO causes VALUES (?, ?)", [(item, path) for item in listed.fingerprints()])
@@ -234,7 +234,7 @@ class PageCache(contextlib.AbstractContextManager["PageCache"]):
         found = [page for page in self.select(where, json.dumps(categories)) if page.name == name]
         return found[0] if len(found) == 1 else None
 
-    def standing(self, categories: Sequence[str], paths: Collection[str]) -> set[str]:
+    def not_stale(self, categories: Sequence[str], paths: Collection[str]) -> set[str]:
         """Return which of the given paths belong to readable pages that are not stale.
 
         A page that is stale because it cites missing code is included.

@@ -125,7 +125,7 @@ class Turn:
             " use `list`, which is not counted"
         )
 
-    def note(self, section: Section, address: str) -> None:
+    def count_read(self, section: Section, address: str) -> None:
         """Count a read of an address in a section."""
         self._read.setdefault(str(section.address), []).append(address)
 

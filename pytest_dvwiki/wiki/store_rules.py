@@ -211,7 +211,7 @@ class CheckedStore(abc.ABC):
         if isinstance(found, Written):
             return found
         if section is not None:
-            self._turn.note(section, str(place))
+            self._turn.count_read(section, str(place))
         leads_to = f"{keeper.category}/{keeper.page}" if keeper else ""
         return Fetched(address=str(place), content=found, version=version_of(found), leads_to=leads_to)
 
