@@ -79,6 +79,8 @@ class Cause(Struct, frozen=True, kw_only=True):
     """The matrix axes that separate failing from passing runs of the same tests, at the newest failure's commit."""
     first_bad: FirstBad | None = None
     """The commits that introduced the cause; None if unknown."""
+    came_undone: bool = False
+    """Whether some changes that may have introduced the cause are undone in the run's sources."""
     waived: tuple[Waived, ...] = ()
     """The waivers of the cause's failures."""
     archived_as: str = ""

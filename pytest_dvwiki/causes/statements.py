@@ -130,6 +130,8 @@ class Came(Statement, frozen=True, kw_only=True):
     found: FirstBad
     again: bool = False
     """Whether the cause came back after a fix."""
+    undone: bool = False
+    """Whether some of these changes are undone in the run's sources, so that it may have another fault."""
 
 
 class SeenOn(Statement, frozen=True, kw_only=True):
@@ -226,7 +228,8 @@ def statements(cause: Cause, now: str = "", *, dirty: bool = False) -> Iterator[
                 for tests in (found.passed_after, found.maybe_newer)
             )
             found = replace(found, passed_after=after, maybe_newer=newer)
-        yield Came(found=found, again=_is_back(cause, cause.first_bad), task_id=task_id)
+        again = _is_back(cause, cause.first_bad)
+        yield Came(found=found, again=again, undone=cause.came_undone, task_id=task_id)
     advice = _advice(cause)
     if advice is not None:
         yield advice

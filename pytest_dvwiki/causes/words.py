@@ -167,6 +167,14 @@ def _came(statement: of.Came, style: Style = PLAIN) -> str:
 
     If unknown, return when it was first seen and its test last passed.
     """
+    if not statement.undone:
+        return _introduced(statement, style)
+    found = statement.found
+    which = "some changes since that pass are undone" if found.passed_with != "same" else "some of them are undone"
+    return f"{_introduced(statement, style)}; {'they are gone' if found.dirty else which}: maybe another fault"
+
+
+def _introduced(statement: of.Came, style: Style) -> str:
     found = statement.found
     good, bad = style.name(short(found.good)), style.name(short(found.bad))
     files = ", ".join(map(style.name, found.files[:_FILES]))

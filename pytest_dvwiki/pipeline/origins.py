@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from msgspec.structs import replace
 
 from pytest_dvwiki.capture.git.onset import known_or_new
-from pytest_dvwiki.model import Clue, Fix, Onset
+from pytest_dvwiki.model import Clue, Fix, Onset, Vcs
 from pytest_dvwiki.pipeline.causes import Member, origin_of
 from pytest_dvwiki.records.kinds import (
     DETERMINISTIC_CLASSES,
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from pytest_dvwiki.capture.git.repository import Repository
     from pytest_dvwiki.causes.cause import Cause
     from pytest_dvwiki.causes.history import History
-    from pytest_dvwiki.model import Failure, FirstBad, OriginType, Vcs, Verdict
+    from pytest_dvwiki.model import Failure, FirstBad, OriginType, Verdict
 
 _DIFFS = 5
 """Maximum number of commit ranges examined for evidence of an origin."""
@@ -201,6 +201,20 @@ def ranges_of(
         if name not in of_old and (name not in again_now or found in first_bad)
     }
     return came, first_bad
+
+
+def is_partly_undone(came: FirstBad, cause: Cause, now: Vcs, repository: Repository) -> bool:
+    """Return whether a file that changed when a recorded cause first failed is again as it was before.
+
+    If so, the first fault may be gone, and the check may fail because of another one. Files that the simulation did not
+    read are ignored.
+    """
+    before = came.bad if came.dirty else came.good
+    since = repository.changed(before, now)
+    if since is None:
+        return False
+    files = came.files if came.dirty else repository.changed(came.good, Vcs(commit=came.bad)) or ()
+    return any(file not in since and concerns(file, cause.occurrence.reads) for file in files)
 
 
 def _has_returned(cause: Cause) -> bool:
