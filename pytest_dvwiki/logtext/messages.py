@@ -387,7 +387,7 @@ def _pytest_error(lines: Sequence[str], at: int) -> tuple[int, str]:
 
 
 def _exception(lines: Sequence[str], at: int, *, in_block: bool) -> tuple[int, str]:
-    """Return the index of the last line of a `Type: message`, and its text.
+    """Return the index of the last line of an exception's message (`Type: message`), and the message's text.
 
     The message ends before a blank line, a traceback, a line of a log, or a line that is not indented enough.
     """

@@ -43,7 +43,12 @@ def workflow_commands(briefs: Sequence[Brief], folder: str) -> Iterator[str]:
 
 
 def escaped(text: str, more: str = "") -> str:
-    """Escape a text for a workflow command; a value before `::` also needs `more` set to `:,`."""
+    """Return a text escaped for a workflow command.
+
+    Args:
+        text: The text.
+        more: Further characters to escape; `:,` for the value of a property such as `title`.
+    """
     for character in f"%\r\n{more}":
         text = text.replace(character, f"%{ord(character):02X}")
     return text

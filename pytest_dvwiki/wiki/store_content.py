@@ -111,7 +111,7 @@ def ended(text: str) -> str:
 
 
 def decoded(data: bytes, place: Address) -> str | Written:
-    """Decode a page, or return a refusal if it is not UTF-8."""
+    """Return the text of a page, or a refusal if the page is not UTF-8."""
     try:
         return data.decode()
     except UnicodeDecodeError:
