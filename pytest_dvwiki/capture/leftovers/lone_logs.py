@@ -128,7 +128,7 @@ class LoneLogs:
         is_only = results is None and len(read.parts) == 1
         is_one_place = is_only or not changes_folder(log.path)
         # If other simulations ran, `add_designs` separates their builds from the failed builds, for all parts at once.
-        together = with_builds and not has_others and any(part.blocks for part in parts)
+        together = with_builds and any(part.blocks for part in parts)
         for part in parts:
             named = _named(log, read)
             is_build = named is None and self._parts.is_failed_build(part)

@@ -420,3 +420,26 @@ def test_a_simulation_of_a_loop_that_ends_before_its_tests_is_a_failure(project:
     assert "make sim COCOTB_TOPLEVEL=regs" in " ".join(said.split())
     (cause,) = written(project)[0]["occurrences"]
     assert not cause["tests"][0]["seed_unknown"], "it ended before cocotb drew a seed"
+
+
+@pytest.mark.parametrize("is_one_log", [False, True], ids=["a_log_each", "one_log"])
+@pytest.mark.parametrize("beside", ["fails", "passes"])
+def test_a_design_that_failed_to_build_was_not_repaired_by_a_build_in_another_folder(
+    project: Path, call: _Caller, beside: str, *, is_one_log: bool
+) -> None:
+    cocotb = COCOTB.format(simulator="GHDL", version="2.0.0").replace("with 1", "with {seed}")
+    cocotb += f"    10.00ns INFO     cocotb.regression                  {'*' * 40}\n"
+    passes = cocotb.replace("t.counts", "t.selects") + "make[1]: Leaving directory '{folder}'\n"
+    ends = {"passes": passes, "fails": f"regs.vhd:37:17: 'then' is expected here\n{STOP}"}
+    logs: dict[str, str] = {}
+    for seed, (name, ending) in enumerate({"a": "fails", "b": beside}.items(), start=1):
+        runs = {"regs": ends[ending], "ram": cocotb + "make[1]: Leaving directory '{folder}'\n"}
+        text = "".join((LOOP + run).format(top=top, folder=project / name, seed=seed) for top, run in runs.items())
+        logs |= {f"{name}/make.log": text}
+        write(project, {f"{name}/Makefile": LOOP_MAKEFILE, f"{name}/results.xml": GREEN.format(seed=seed)})
+    write(project, {"make.log": "".join(logs.values())} if is_one_log else logs)
+    call(".", "--task", "nightly")
+    (record,) = written(project)
+    failed = [test["nodeid"] for cause in record["occurrences"] for test in cause["tests"]]
+    assert failed == (["a", "b"] if beside == "fails" else ["a"])
+    assert record["totals"]["failed"] == len(failed)

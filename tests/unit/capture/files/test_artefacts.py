@@ -541,6 +541,35 @@ def test_a_build_without_a_known_top_has_failed_where_no_later_one_read_its_file
     assert (outcomes(run).get(".") == "failed") == fails
 
 
+@pytest.mark.parametrize(("later", "fails"), [("a", False), ("b", True)])
+def test_a_build_without_a_known_top_has_failed_where_only_another_folder_read_its_files(
+    tmp_path: Path, later: str, *, fails: bool
+) -> None:
+    low = "ghdl -a ../rtl/low.vhdl\n"
+    broken = f'{low}../rtl/low.vhdl:3:1: missing ";" at end of statement\nmake[2]: *** [Makefile:4: low] Error 1\n'
+    parts = {name: log(seed) for seed, name in enumerate("ab")}
+    parts[later] = low + parts[later]
+    text = "".join(made(tmp_path / name, part) for name, part in {"a": broken + parts["a"], "b": parts["b"]}.items())
+    write(tmp_path, {f"{name}/results.xml": results(seed) for seed, name in enumerate("ab")} | {"make.log": text})
+    run = read(tmp_path, "a", "b", given="make.log")
+    assert (outcomes(run).get("a") == "failed") == fails
+    assert [one.nodeid for one in run.failures] == ["a::bad", "b::bad", *["a"] * fails]
+
+
+@pytest.mark.parametrize("given", ["make.log", ""])
+def test_a_folder_that_failed_to_build_does_not_hide_what_failed_to_build_beside_a_simulation(
+    tmp_path: Path, given: str
+) -> None:
+    low = "ghdl -a ../rtl/low.vhdl\n"
+    broken = f'{low}../rtl/low.vhdl:3:1: missing ";" at end of statement\nmake[2]: *** [Makefile:4: low] Error 1\n'
+    ran = f"ghdl -a ../rtl/dut.vhdl\n{log()}"
+    text = made(tmp_path / "a", broken + ran) + made(tmp_path / "c", broken)
+    write(tmp_path, {"make.log": text, **({"a/results.xml": results()} if given else {})})
+    run = read(tmp_path, "a/results.xml" if given else "make.log", given=given)
+    assert sorted(one.nodeid for one in run.failures) == ["a", "a::bad", "c"]
+    assert sorted(one.nodeid for one in run.results if one.outcome == "failed") == ["a", "a::bad", "c"]
+
+
 MISSED = "make[2]: *** wait: No child processes.  Stop.\nmake[2]: *** Waiting for unfinished jobs....\n"
 
 
