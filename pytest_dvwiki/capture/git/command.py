@@ -13,7 +13,7 @@ from pytest_dvwiki.redact import redact
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
 _LONGEST = 160
 _PAST_TIMEOUT_S = 10.0
@@ -60,3 +60,18 @@ def git(
     if found is None:
         return None
     return found.decode("utf-8", "replace").replace("\r\n", "\n").replace("\r", "\n").strip()
+
+
+def texts(git: Git, commit: str, names: Iterable[str]) -> dict[str, str]:
+    """Map the given files that exist in a commit to their texts."""
+    paths = (f":(top,literal){name}" for name in names)
+    # `ask` strips git's output; the line numbers protect the indentation of the first line.
+    found = git.ask("grep", "-nz", "--full-name", "--no-color", "-e", "", commit, "--", *paths) or ""
+    lines: dict[str, list[str]] = {}
+    name = ""
+    for line in found.split("\n"):
+        place, is_numbered, text = line.partition("\0")
+        if is_numbered:  # otherwise `ask` has replaced a carriage return inside a line by a line feed
+            name = place.partition(":")[2]
+        lines.setdefault(name, []).append(re.sub(r"^\d+[:\0]", "", text) if is_numbered else line)
+    return {name: "\n".join(text) for name, text in lines.items() if name}

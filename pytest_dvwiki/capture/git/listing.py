@@ -10,7 +10,8 @@ from functools import cached_property
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, NamedTuple
 
-from pytest_dvwiki.capture.git.command import DIFF, PATCH, Git, clean_text
+from pytest_dvwiki.capture.git.command import DIFF, PATCH, Git, clean_text, texts
+from pytest_dvwiki.capture.git.mentions import mentioned
 from pytest_dvwiki.model import MOST_READ
 from pytest_dvwiki.records.sides import AT_RUN_TIME, FOR_PEOPLE, FROM_FILES, HDL, MAKEFILE, NO_HDL, is_unread
 
@@ -48,21 +49,6 @@ _COMMENT = {
 }
 """Maps the suffix of a source to an expression that matches comment lines, except pragmas for tools."""
 
-_SUFFIX = r"\.(?:s?vh?|vhdl?)\b"
-_IN_PYTHON = rf"(?<!\w)(NAMES)(?={_SUFFIX}|[\"'/]|(?<=\.py)\b)"
-"""Matches a name in a Python string: perhaps a module or file passed to a simulator. The names replace `NAMES`."""
-_IN_HDL = rf"""
-    (?: (?<=\w\.) | (?<=["'/=])  # work.fifo
-      | (?<![\w$.]) (?= (?:NAMES) (?: \s*(?:\#|$) | \s+[\w\\] | :: | {_SUFFIX} | (?<=\.py)\b ) )  # fifo #(8) u_fifo (
-    ) (NAMES)\b"""
-"""Matches a name where HDL or a Makefile refers to a module or file, but not a signal of that name."""
-_IN_MAKEFILE = rf"(?:{_IN_HDL})(?!{_SUFFIX})"
-"""Matches like `_IN_HDL`, except for paths of sources: a Makefile may list sources that this build did not read."""
-_CHOSEN = re.compile(r"TOPLEVEL\s*[:?]?=\s*\S+|^\s*(?:(?:export\s+)?\w+\s*[:?+]{0,3}=)?[\w\s]*\\?\s*(?:\#.*)?$")
-"""Matches a line of a Makefile that sets the top, or that only lists names, such as a design's sources.
-
-These lines are ignored, because the simulated top and its sources are known to be read.
-"""
 _RUNS_COCOTB = r"cocotb-config|Makefile\.sim"
 """Matches a Makefile that runs simulations with cocotb."""
 _LOADED = re.compile(r"(?:^|/)(?:conftest|__init__|__main__|setup)\.py$")
@@ -73,8 +59,6 @@ _EXCEPT_PROSE = tuple(
     f":(top,exclude,icase,glob)**/*.{suffix}" for suffix in ("adoc", "dot", "drawio", "gv", "md", "puml", "rst", "svg")
 )
 """Pathspecs that exclude documents and drawings, which may name a drawing but do not read it."""
-_FLAGS = re.IGNORECASE | re.VERBOSE
-_HDL_COMMENT = re.compile(r"(?://|--\s).*")
 
 
 class ListedCommit(NamedTuple):
@@ -274,7 +258,7 @@ def unread_files(git: Git, names: Iterable[str], reads: Collection[str], failed:
     unread = {name for name in every if is_unread(name, reads)}
     unread |= _unimported(git, every - unread, reads)
     unread |= _running_others(git, every - unread, reads, failed)
-    return (unread - _mentioned(git, unread, reads, failed)) | _for_people(git, every - unread, reads, failed)
+    return (unread - mentioned(git, unread, reads, failed)) | _for_people(git, every - unread, reads, failed)
 
 
 def _for_people(git: Git, names: Collection[str], reads: Collection[str], failed: str) -> set[str]:
@@ -427,42 +411,6 @@ def _scripts(git: Git, names: Collection[str], commit: str) -> set[str]:
     return {*names} - {place.partition(":")[2] for place in others.split("\0")}
 
 
-def _mentioned(git: Git, names: Collection[str], reads: Collection[str], failed: str) -> set[str]:
-    """Return the files that are mentioned in the files that were read, such as a script in a Makefile.
-
-    A Python file that mentions HDL that was read may be a runner of several designs. Other HDL that it mentions then
-    belongs to other builds, and is not returned.
-    """
-    known = {_called(name).lower() for name in reads}
-    # A file with the same name as a file that was read is left out: a mention means the file that was read.
-    words = {_called(name) for name in names if _called(name).lower() not in known}
-    if len(words) > _MOST:
-        return {*names}
-    if not words:
-        return set()
-    chosen = {_called(name).lower() for name in reads if HDL.search(name)}
-    paths = (f":(top,literal){name}" for name in reads)
-    wanted = (part for word in (*words, *chosen) for part in ("-e", word))
-    lines = git.ask("grep", "-izwF", "--no-color", *wanted, failed, "--", *paths) or ""
-    joined = "|".join(re.escape(word) for word in sorted({*words, *chosen}, key=len, reverse=True))
-    forms = (re.compile(form.replace("NAMES", joined), _FLAGS) for form in (_IN_PYTHON, _IN_HDL, _IN_MAKEFILE))
-    in_python, in_hdl, in_makefile = forms
-    by_file: dict[str, set[str]] = {}
-    for file, _, line in (each.partition("\0") for each in lines.split("\n")):
-        if file.endswith(".py"):
-            found = in_python.findall(line)
-        else:
-            is_makefile = MAKEFILE.search(file.partition(":")[2])
-            form, ignored = (in_makefile, _CHOSEN) if is_makefile else (in_hdl, _HDL_COMMENT)
-            found = form.findall(ignored.sub("", line))
-        by_file.setdefault(file, set()).update(map(str.lower, found))
-    said = set[str]()
-    for file, these in by_file.items():
-        chooses = file.endswith(".py") and not these.isdisjoint(chosen)
-        said |= {word for word in these if word.endswith(".py")} if chooses else these
-    return {name for name in names if _called(name).lower() in said - known}
-
-
 def _parts(text: str) -> Iterable[tuple[str, str, str]]:
     """Yield each commit in git's output: its hash, its subject, and what it changed."""
     heads = list(_HEAD.finditer(text))
@@ -476,12 +424,6 @@ def _touched(text: str) -> Iterable[tuple[str, str]]:
         modes = {before, after}
         is_executable = "100755" in modes and name.endswith(".py")
         yield name, _SPECIAL if modes & {"120000", "160000"} else _EXECUTABLE if is_executable else how
-
-
-def _called(name: str) -> str:
-    """Return the name by which other files refer to a file: with the suffix for a Python file, otherwise without."""
-    path = PurePosixPath(name)
-    return path.name if name.endswith(".py") else path.stem
 
 
 def suffix_of(name: str) -> str:
@@ -511,23 +453,8 @@ def with_same_python(git: Git, span: tuple[str, str], names: Iterable[str]) -> s
     modules = [name for name in names if name.endswith(".py")]
     if not 0 < len(modules) <= _MOST_MODULES:
         return set()
-    before, after = (_texts(git, commit, modules) for commit in span)
+    before, after = (texts(git, commit, modules) for commit in span)
     return {name for name in before.keys() & after.keys() if _is_same_python(before[name], after[name])}
-
-
-def _texts(git: Git, commit: str, names: Iterable[str]) -> dict[str, str]:
-    """Map the given files that exist in a commit to their texts."""
-    paths = (f":(top,literal){name}" for name in names)
-    # `ask` strips git's output; the line numbers protect the indentation of the first line.
-    found = git.ask("grep", "-nz", "--full-name", "--no-color", "-e", "", commit, "--", *paths) or ""
-    lines: dict[str, list[str]] = {}
-    name = ""
-    for line in found.split("\n"):
-        place, is_numbered, text = line.partition("\0")
-        if is_numbered:  # otherwise `ask` has replaced a carriage return inside a line by a line feed
-            name = place.partition(":")[2]
-        lines.setdefault(name, []).append(re.sub(r"^\d+[:\0]", "", text) if is_numbered else line)
-    return {name: "\n".join(text) for name, text in lines.items() if name}
 
 
 def _is_same_python(before: str, after: str) -> bool:

@@ -512,6 +512,56 @@ def test_commits_that_change_no_code_that_was_read_are_counted(
 
 
 @pytest.mark.parametrize(
+    ("name", "text", "said", "is_counted"),
+    [
+        ("rtl/regs.v", "module regs;", "/* regs unit */ module fifo;", True),
+        ("rtl/regs.v", "module regs;", "/*\n * ports of\n * regs interface\n */\nmodule fifo;", True),
+        ("rtl/regs.v", "module regs;", "/* of the */ module fifo; regs u_regs(); /* unit */", False),
+        ("rtl/regs.v", "module regs;", 'module fifo; string all = "rtl/*.v"; regs u_regs(); // */', False),
+        ("rtl/regs.v", "module regs;", "module fifo; // as /*\nregs u_regs();", False),
+        ("rtl/regs.v", "module regs;", "module fifo; /* not closed\nregs u_regs();", False),
+        ("rtl/regs.v", "module regs;", "module fifo; initial i-- ; regs\nu_regs();", False),
+        ("rtl/regs.v", "module regs;", "module fifo; REGS u_regs();", True),
+        ("rtl/regs.v", "/* REGS */ module regs;", "module fifo; REGS u_regs();", True),
+        ("rtl/regs.v", "module REGS;", "module fifo; REGS u_regs();", False),
+        ("rtl/regs.vhd", "entity regs is", "module fifo; REGS u_regs();", False),
+        ("rtl/regs.vhd", "entity regs is", "module fifo; /* regs unit */", True),
+    ],
+)
+def test_a_module_that_only_a_comment_names_or_that_differs_in_case_was_not_read(
+    project: Project, name: str, text: str, said: str, *, is_counted: bool
+) -> None:
+    project.commit("all files", rtl__fifo_v=f"{said}\n", **{name: f"{text}\n", "rtl/top.vhd": "entity top is\n"})
+    before = project.state
+    project.commit("fifo: width", rtl__fifo_v=f"{said}\nparameter D = 7;\n")
+    project.commit("beside", **{name: f"{text}\n// 2\nx\n"})
+    found = Repository(layout(project.root)).came_with(
+        str(before.commit), project.state, "", ("rtl/fifo.v", "rtl/top.vhd")
+    )
+    assert found is not None
+    assert found.unread_count == is_counted
+
+
+@pytest.mark.parametrize(
+    ("said", "is_counted"),
+    [
+        ("-- REGS unit", True),
+        ("/* of\nregs unit */", True),
+        ("constant quote : character := '\"'; -- regs unit", True),
+        ('constant text : string := "--"; u_regs : entity work.REGS;', False),
+    ],
+)
+def test_names_in_vhdl_have_no_case(project: Project, said: str, *, is_counted: bool) -> None:
+    project.commit("all files", **{"rtl/fifo.vhd": f"{said}\n", "rtl/regs.vhd": "entity regs is\n"})
+    before = project.state
+    project.commit("fifo: width", **{"rtl/fifo.vhd": f"{said}\n-- 8\nsignal w;\n"})
+    project.commit("beside", **{"rtl/regs.vhd": "entity regs is\nport\n"})
+    found = Repository(layout(project.root)).came_with(str(before.commit), project.state, "", ("rtl/fifo.vhd",))
+    assert found is not None
+    assert found.unread_count == is_counted
+
+
+@pytest.mark.parametrize(
     ("name", "files", "is_counted"),
     [
         ("img/fsm.png", {}, True),
