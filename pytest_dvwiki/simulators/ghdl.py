@@ -14,8 +14,10 @@ TOOL = Tool(
     title="GHDL",
     programs={
         "ghdl": Program(
-            joined=options(folder="--workdir=", searched="-P", parameter="-g"),
+            joined=options(folder="--workdir=", searched="-P", parameter="-g", library_name="--work="),
             subcommands=_SUBCOMMANDS,
+            imports=frozenset({"-i", "import"}),
+            analyses_imported=frozenset({"-m", "make"}),
             names_top=True,
             architecture_follows=True,
         )

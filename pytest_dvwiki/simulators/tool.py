@@ -11,12 +11,13 @@ if TYPE_CHECKING:
 
 Kind = Literal[
     "define", "parameter", "top", "list", "list_beside", "source", "include", "library", "artefact", "folder", "work",
-    "searched", "word",
+    "library_name", "searched", "word",
 ]  # fmt: skip
 """The kind of an option's argument.
 
 `list_beside` is a file list with paths relative to the list itself, `library` a folder with one file for each module,
-`work` a library that is made in its parent folder, and `searched` a folder of libraries that other calls made.
+`work` a library that is made in its parent folder, `library_name` a library's name without its folder, and `searched` a
+folder of libraries that other calls made.
 """
 Does = Literal["build", "run", "both"]
 
@@ -34,6 +35,10 @@ class Program(msgspec.Struct, frozen=True, kw_only=True):
     """Options that decide what the program does; of several options, the first in this mapping applies."""
     subcommands: Mapping[str, Does] = {}
     """First words that decide what the program does; with any other first word, it neither builds nor runs."""
+    imports: frozenset[str] = frozenset()
+    """Subcommands that only note which units the sources have; the tool analyses them when it needs them."""
+    analyses_imported: frozenset[str] = frozenset()
+    """Subcommands that analyse the units below the top, of those that were imported."""
     only_checks: frozenset[str] = frozenset()
     """Options that make the program only check or preprocess sources, without building anything to run."""
     two_dashes: bool = False

@@ -13,6 +13,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from pytest_dvwiki import reading, simulators
 from pytest_dvwiki.capture.processes.wildcards import expanded, is_pattern
@@ -74,6 +75,14 @@ class ToolCall(Struct, frozen=True, kw_only=True):
     """Top from the environment; a top on the command line takes precedence."""
     defined: frozenset[str] = frozenset()
     """Names of all macros that the command line defines."""
+    imports: bool = False
+    """Whether the tool only notes which units the sources have, and analyses none of them yet."""
+    analyses_imported: bool = False
+    """Whether the tool analyses the units below the top, of those that were imported."""
+    tops: tuple[str, ...] = ()
+    """The tops on the command line, without their libraries and architectures."""
+    library: str = ""
+    """Name of the VHDL library for the sources and the top; empty for the default."""
 
 
 def read_call(
@@ -159,6 +168,7 @@ class _CallReader:
         self._includes: dict[str, None] = {}
         self._libraries: dict[str, None] = {}
         self._searched: dict[str, None] = {}
+        self._library_name = ""
         self._unlisted = False
         self._positional: list[str] = []
         self._folders: dict[str, None] = {}
@@ -198,7 +208,7 @@ class _CallReader:
         call = self._tool_call(simulator, does, places)
         says_nothing = not (call.sources or call.items or (call.artefact and does == "run"))
         is_asked_to_run = does != "build" and not program.decided_by.keys().isdisjoint(words)
-        return None if says_nothing and not is_asked_to_run else call
+        return None if says_nothing and not is_asked_to_run else _with_imports(call, program, words)
 
     def _places(self, program: Program) -> Iterator[str]:
         """Yield the paths where a tool writes or expects its build."""
@@ -233,6 +243,8 @@ class _CallReader:
             places=places,
             toplevel=self._toplevel,
             defined=frozenset(self._defined),
+            tops=tuple(top.partition("-")[0] for top in tops),
+            library=self._library_name,
         )
 
     def _take(self, program: Program, words: Sequence[str]) -> None:
@@ -279,8 +291,9 @@ class _CallReader:
             case "source":
                 for path in self._paths(value, base):
                     self._source(path)
-            case "include":
-                self._includes[absolute(base, value)] = None
+            case "include" | "searched":
+                folders = self._includes if kind == "include" else self._searched
+                folders[absolute(base, value)] = None
             case "library":
                 self._libraries |= dict.fromkeys(self._paths(value, base))
             case "artefact":
@@ -289,8 +302,8 @@ class _CallReader:
                 self._folders[value] = None
             case "work":
                 self._folders[os.path.dirname(value.rpartition(":")[2])] = None  # noqa: PTH120  # joined as text
-            case "searched":
-                self._searched[absolute(base, value)] = None
+            case "library_name":
+                self._library_name = value
 
     def _plain(self, word: str, base: str) -> None:
         word = _expanded(word)
@@ -339,6 +352,12 @@ class _CallReader:
         name = name.strip()
         if sign and name and not _LEFT_OUT.search(name):
             self._parameters[name.replace("/", ".").lstrip(".")] = _value(value.removeprefix(">"))
+
+
+def _with_imports(call: ToolCall, program: Program, words: Sequence[str]) -> ToolCall:
+    """Note in a call whether it imports sources, or analyses imported ones."""
+    imports, follows = (not chosen.isdisjoint(words[:1]) for chosen in (program.imports, program.analyses_imported))
+    return replace(call, imports=imports, analyses_imported=follows)
 
 
 def _merged(calls: Sequence[ToolCall], folder: str, toplevel: str | None) -> ToolCall:

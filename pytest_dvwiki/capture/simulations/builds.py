@@ -33,6 +33,8 @@ _SOURCES = 1000
 _OPEN = 64
 """Maximum number of builds that wait for their first run."""
 _NO_RUN = "0000"
+_WORK = "work"
+"""Default name of the library into which VHDL is analysed."""
 _OWN = re.compile(r"[0-9a-f]{16}\.json")
 
 
@@ -54,6 +56,12 @@ class Build(Struct, frozen=True, kw_only=True):
     """Modification time in nanoseconds and size of the artefact; None if the file does not exist."""
     defined: tuple[str, ...] = ()
     """Sorted hashes of the names of all macros that the build's commands define."""
+    imported: tuple[str, ...] = ()
+    """The sources that the tool analyses only if the top needs them."""
+    imported_for: tuple[str, ...] = ()
+    """The tops for which the tool analysed imported sources."""
+    imported_into: tuple[str, ...] = ()
+    """Names of the VHDL libraries of the imported sources and of these tops."""
 
 
 class Setup(Struct, frozen=True, kw_only=True):
@@ -73,6 +81,12 @@ class Setup(Struct, frozen=True, kw_only=True):
     artefact: str | None = None
     defined: tuple[str, ...] | None = None
     """Hashes of the names of all macros that the build's commands define; None if the build is unknown."""
+    imported: tuple[str, ...] = ()
+    """The sources that the tool read only if the tops need them; empty if it read all of them, or that is unknown."""
+    tops: tuple[str, ...] = ()
+    """The tops that decide which of the imported sources the tool read."""
+    library: str = ""
+    """Name of the VHDL library of the imported sources."""
 
     def may_define(self, name: str) -> bool:
         """Return whether the commands of the build may define a macro; True if they are unknown."""
@@ -226,18 +240,22 @@ class Watch:
         A call that makes the same artefact again replaces the build.
         """
         searched = [one for one, _ in self._open if not set(one.places).isdisjoint(call.searched)]
-        sources = dict.fromkeys((*call.sources, *(source for one in searched for source in one.sources)))
         found = Build(
             simulator=call.simulator,
             items=tuple(_hashed(call.items)),
-            sources=tuple(sources)[:_SOURCES],
+            sources=call.sources[:_SOURCES],
             includes=call.includes,
             libraries=call.libraries,
-            unlisted=call.unlisted or any(one.unlisted for one in searched),
+            unlisted=call.unlisted,
             artefact=call.artefact,
             places=call.places,
             defined=tuple(sorted(map(_name_hash, call.defined))),
+            imported=call.sources if call.imports else (),
+            imported_for=call.tops if call.analyses_imported else (),
+            imported_into=(call.library.lower() or _WORK,) if call.imports or call.analyses_imported else (),
         )
+        for one in searched:
+            found = _with_sources(found, one)
         mine = range(self._of_item, len(self._open)) if self._merging else ()
         for number in mine:
             other, before = self._open[number]
@@ -275,16 +293,29 @@ class Watch:
 
 
 def _merged(earlier: Build, later: Build) -> Build:
-    return Build(
+    merged = Build(
         simulator=later.simulator,
         items=tuple(sorted({*earlier.items, *later.items})),
-        sources=tuple(dict.fromkeys((*earlier.sources, *later.sources)))[:_SOURCES],
         includes=tuple(dict.fromkeys((*earlier.includes, *later.includes))),
         libraries=tuple(dict.fromkeys((*earlier.libraries, *later.libraries))),
-        unlisted=earlier.unlisted or later.unlisted,
         artefact=later.artefact or earlier.artefact,
         places=tuple(dict.fromkeys((*later.places, *earlier.places))),
         defined=tuple(sorted({*earlier.defined, *later.defined})),
+    )
+    return _with_sources(_with_sources(merged, earlier), later)
+
+
+def _with_sources(build: Build, other: Build) -> Build:
+    """Return a build that also reads the sources of another one, and imports those that neither of them analyses."""
+    both = (build, other)
+    analysed = {source for one in both for source in one.sources if source not in one.imported}
+    return replace(
+        build,
+        sources=tuple(dict.fromkeys(source for one in both for source in one.sources))[:_SOURCES],
+        unlisted=build.unlisted or other.unlisted,
+        imported=tuple(dict.fromkeys(each for one in both for each in one.imported if each not in analysed)),
+        imported_for=tuple(dict.fromkeys(top for one in both for top in one.imported_for)),
+        imported_into=tuple(dict.fromkeys(name for one in both for name in one.imported_into)),
     )
 
 
@@ -293,6 +324,7 @@ def _setup(build: Build | None, call: ToolCall, run: Iterable[str]) -> Setup:
     run_items = set(run)
     if call.runs and call.toplevel and not any(item.startswith("top ") for item in (*items, *run_items)):
         run_items.add(f"top {call.toplevel}")
+    made = build if build is not None and _is_made_for_tops(build, call) else None
     return Setup(
         simulator=(build.simulator if build is not None else None) or call.simulator,
         config=_config(items, _hashed(run_items)),
@@ -301,7 +333,19 @@ def _setup(build: Build | None, call: ToolCall, run: Iterable[str]) -> Setup:
         libraries=build.libraries if build is not None else (),
         artefact=build.artefact if build is not None else None,
         defined=build.defined if build is not None else None,
+        imported=made.imported if made is not None else (),
+        tops=tuple(dict.fromkeys((*made.imported_for, *call.tops))) if made is not None else (),
+        library=made.imported_into[0] if made is not None else "",
     )
+
+
+def _is_made_for_tops(build: Build, call: ToolCall) -> bool:
+    """Return whether a call runs a build for which the tool analysed no more than the tops need, from one library.
+
+    A build that failed does not count: the tool may have failed when it looked for the units of all sources.
+    """
+    library = call.library.lower() or _WORK
+    return call.runs and bool(build.imported_for) and build.imported_into == (library,)
 
 
 def setup_of_log(echoed: Iterable[tuple[str, str]], folder: str, builds: Builds) -> Setup:

@@ -15,6 +15,7 @@ from msgspec.structs import replace
 from pytest_dvwiki import git, reading, simulators
 from pytest_dvwiki.capture.processes.toolcalls import absolute
 from pytest_dvwiki.capture.simulations.builds import Setup
+from pytest_dvwiki.capture.simulations.vhdl_units import needed
 from pytest_dvwiki.logtext.frames import is_library
 from pytest_dvwiki.model import MOST_READ
 from pytest_dvwiki.records.command import workspace
@@ -99,10 +100,24 @@ def files_read_without_simulation(files: tuple[str, ...], root: Path) -> tuple[s
 
 def _hdl(setup: Setup, folder: str, top: Path) -> Iterator[str]:
     """Yield the sources of a build, then the files that they include or read into memories."""
-    setup = _with_modules(setup, folder, top)
+    setup = _with_modules(_with_needed_units(setup), folder, top)
     yield from setup.sources
     yield from _dependencies(setup, folder)
     yield from _included(setup, folder, top)
+
+
+def _with_needed_units(setup: Setup) -> Setup:
+    """Return a design without the sources of which the tool analysed no unit, since the top needs none of them.
+
+    GHDL imports all sources (`-i`), and then makes a top (`-m`) from those that the top needs.
+    """
+    if not setup.tops or not setup.imported:
+        return setup
+    texts = {path: reading.start_of(path, _READ_LIMIT) for path in setup.sources}
+    always = {*setup.sources} - {*setup.imported}
+    found = needed(texts, always, setup.tops, setup.library)
+    is_cut = any(len(text.encode()) >= _READ_LIMIT for text in texts.values())
+    return setup if found is None or is_cut else replace(setup, sources=tuple(filter(found.__contains__, texts)))
 
 
 def _with_modules(setup: Setup, folder: str, top: Path) -> Setup:

@@ -327,6 +327,56 @@ def test_the_sources_of_a_design_are_also_those_of_its_libraries(vhdl: Path, sho
     assert hdl_read(vhdl, *others, *shown) == {"lib/pkg.vhd", "ext/c.vhd", "rtl/a.vhd"}
 
 
+UNITS = {
+    "rtl/top.vhd": "entity top is end; architecture rtl of top is begin u : entity work.fifo; end;",
+    "rtl/fifo.vhd": "entity fifo is end; architecture rtl of fifo is begin end;",
+    "rtl/other.vhd": "entity other is end; architecture rtl of other is begin end;",
+}
+IMPORT = "ghdl -i --workdir=build --work=w ../rtl/*.vhd"
+MAKE = "ghdl -m --workdir=build -Pbuild --work=w top"
+RUN = "ghdl -r --workdir=build -Pbuild --work=w top --vpi=x.so"
+
+
+@pytest.fixture
+def units(tmp_path: Path) -> Path:
+    """Return a project with VHDL of two tops."""
+    for name, text in UNITS.items():
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text(text)
+    (tmp_path / "sim").mkdir()
+    return tmp_path
+
+
+@pytest.mark.parametrize(
+    ("shown", "unread"),
+    [
+        ((f"{IMPORT} && \\\n  {MAKE}", RUN), {"rtl/other.vhd"}),
+        (("ghdl import ../rtl/*.vhd", "ghdl make top", "ghdl run top"), {"rtl/other.vhd"}),
+        ((IMPORT, MAKE), set()),
+        ((IMPORT, "ghdl -a --workdir=build --work=w ../rtl/other.vhd", MAKE, RUN), set()),
+        ((IMPORT, MAKE.replace("top", "other"), MAKE, RUN), set()),
+        ((IMPORT.replace("-i", "-a"), MAKE, RUN), set()),
+        ((IMPORT, MAKE.replace("=w", "=v"), RUN.replace("=w", "=v")), set()),
+        ((IMPORT, MAKE, RUN.replace("=w", "=v")), set()),
+        ((IMPORT, RUN), set()),
+    ],
+    ids=["make", "words", "failed", "analysed", "tops", "all analysed", "libraries", "library of the run", "not made"],
+)
+def test_imported_vhdl_that_the_top_does_not_need_is_not_read(
+    units: Path, shown: tuple[str, ...], unread: set[str]
+) -> None:
+    assert hdl_read(units, *shown) == UNITS.keys() - unread
+
+
+def test_a_skipped_build_of_imported_vhdl_is_the_last_one(units: Path, tmp_path: Path) -> None:
+    builds = Builds(tmp_path / "kept")
+    for shown in ((IMPORT, MAKE, RUN), (RUN,)):
+        setup = setup_of_log([("", each) for each in shown], f"{units}/sim", builds)
+        found = files_read(setup, files=(), modules=(), folder=f"{units}/sim", root=units)
+        assert set(found) == UNITS.keys() - {"rtl/other.vhd"}
+        builds = Builds(tmp_path / "kept")
+
+
 @pytest.mark.parametrize("option", ["-y cells", "-y ce*s"])
 def test_a_file_in_a_library_folder_is_read_where_a_source_names_its_module(project: Project, option: str) -> None:
     (project.root / "cells").mkdir()
