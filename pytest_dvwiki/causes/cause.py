@@ -24,6 +24,13 @@ undone. `passed`: the failing tests had passed with these changes. `apart`: both
 read no changed file in common.
 """
 
+Doubt = Literal["", "undone", "hidden"]
+"""Why a failure may have another fault than the recorded cause to which it is counted; empty if nothing shows that.
+
+`undone`: some changes that may have introduced the cause are undone. `hidden`: the failing tests failed with other
+causes since, so that no run shows whether the fault was repaired, and sources were changed.
+"""
+
 
 class PageFacts(Struct, frozen=True, kw_only=True):
     """The entries of a cause's bug page that outputs and triage use."""
@@ -79,8 +86,8 @@ class Cause(Struct, frozen=True, kw_only=True):
     """The matrix axes that separate failing from passing runs of the same tests, at the newest failure's commit."""
     first_bad: FirstBad | None = None
     """The commits that introduced the cause; None if unknown."""
-    came_undone: bool = False
-    """Whether some changes that may have introduced the cause are undone in the run's sources."""
+    doubt: Doubt = ""
+    """Why the failure may have another fault than the one that `first_bad` introduced."""
     waived: tuple[Waived, ...] = ()
     """The waivers of the cause's failures."""
     archived_as: str = ""

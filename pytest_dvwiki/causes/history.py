@@ -84,6 +84,13 @@ class History(Protocol):
         """Map each test that has failed at a check to the cause of its newest failure there."""
         ...
 
+    def hidden_since(self, fingerprint: str, nodeids: Collection[str]) -> str | None:
+        """Return the last commit at which tests failed with a cause, if all of them failed with other causes since.
+
+        Return None if one of these tests has not failed otherwise since, or if the commit is unknown.
+        """
+        ...
+
     def reference(self, cause: str) -> str:
         """Return a name for a cause that stays valid in records even if its check reports further causes later."""
         ...

@@ -14,7 +14,7 @@ from pytest_dvwiki.records.kinds import is_deterministic
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from pytest_dvwiki.causes.cause import Cause, RuledOut
+    from pytest_dvwiki.causes.cause import Cause, Doubt, RuledOut
     from pytest_dvwiki.model import Attempt, Command, FirstBad, Fix, Occurrence, Waived
     from pytest_dvwiki.records.aggregate import CauseHistory
     from pytest_dvwiki.records.fixes import FixState
@@ -130,8 +130,8 @@ class Came(Statement, frozen=True, kw_only=True):
     found: FirstBad
     again: bool = False
     """Whether the cause came back after a fix."""
-    undone: bool = False
-    """Whether some of these changes are undone in the run's sources, so that it may have another fault."""
+    doubt: Doubt = ""
+    """Why the failure of the current run may have another fault."""
 
 
 class SeenOn(Statement, frozen=True, kw_only=True):
@@ -229,7 +229,7 @@ def statements(cause: Cause, now: str = "", *, dirty: bool = False) -> Iterator[
             )
             found = replace(found, passed_after=after, maybe_newer=newer)
         again = _is_back(cause, cause.first_bad)
-        yield Came(found=found, again=again, undone=cause.came_undone, task_id=task_id)
+        yield Came(found=found, again=again, doubt=cause.doubt, task_id=task_id)
     advice = _advice(cause)
     if advice is not None:
         yield advice

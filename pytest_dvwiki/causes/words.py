@@ -167,11 +167,17 @@ def _came(statement: of.Came, style: Style = PLAIN) -> str:
 
     If unknown, return when it was first seen and its test last passed.
     """
-    if not statement.undone:
-        return _introduced(statement, style)
     found = statement.found
-    which = "some changes since that pass are undone" if found.passed_with != "same" else "some of them are undone"
-    return f"{_introduced(statement, style)}; {'they are gone' if found.dirty else which}: maybe another fault"
+    match statement.doubt:
+        case "":
+            return _introduced(statement, style)
+        case "hidden":
+            why = "its tests failed with other causes in between, and sources changed"
+        case _ if found.dirty:
+            why = "they are gone"
+        case _:
+            why = f"some {'of them' if found.passed_with == 'same' else 'changes since that pass'} are undone"
+    return f"{_introduced(statement, style)}; {why}: maybe another fault"
 
 
 def _introduced(statement: of.Came, style: Style) -> str:

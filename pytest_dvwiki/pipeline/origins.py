@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from pytest_dvwiki.capture.git.repository import Repository
-    from pytest_dvwiki.causes.cause import Cause
+    from pytest_dvwiki.causes.cause import Cause, Doubt
     from pytest_dvwiki.causes.history import History
     from pytest_dvwiki.model import Failure, FirstBad, OriginType, Verdict
 
@@ -203,18 +203,19 @@ def ranges_of(
     return came, first_bad
 
 
-def is_partly_undone(came: FirstBad, cause: Cause, now: Vcs, repository: Repository) -> bool:
-    """Return whether a file that changed when a recorded cause first failed is again as it was before.
+def doubt_about(came: FirstBad, cause: Cause, now: Vcs, history: History, repository: Repository) -> Doubt:
+    """Return why a failure may have another fault than the recorded cause whose range is given; empty if nothing shows.
 
-    If so, the first fault may be gone, and the check may fail because of another one. Files that the simulation did not
-    read are ignored.
+    Files that the simulation did not read are ignored.
     """
-    before = came.bad if came.dirty else came.good
-    since = repository.changed(before, now)
-    if since is None:
-        return False
+    reads = cause.occurrence.reads
+    since = repository.changed(came.bad if came.dirty else came.good, now)
     files = came.files if came.dirty else repository.changed(came.good, Vcs(commit=came.bad)) or ()
-    return any(file not in since and concerns(file, cause.occurrence.reads) for file in files)
+    if since is not None and any(file not in since and concerns(file, reads) for file in files):
+        return "undone"
+    hidden = history.hidden_since(cause.name, cause.tests)
+    changed = repository.changed(hidden, now) if hidden is not None else None
+    return "hidden" if changed and any(concerns(file, reads) for file in changed) else ""
 
 
 def _has_returned(cause: Cause) -> bool:

@@ -19,7 +19,7 @@ from pytest_dvwiki.pipeline.causes import as_shown_by, causes_of, grouped
 from pytest_dvwiki.pipeline.dividing import divided
 from pytest_dvwiki.pipeline.joining import as_one
 from pytest_dvwiki.pipeline.noise import new_noise, without_noise
-from pytest_dvwiki.pipeline.origins import is_partly_undone, ranges_of, with_changes, with_onset
+from pytest_dvwiki.pipeline.origins import doubt_about, ranges_of, with_changes, with_onset
 from pytest_dvwiki.pipeline.passes import is_reported, passed_again, passing, with_owners, with_restored
 from pytest_dvwiki.pipeline.recording import lists_of, record_of
 from pytest_dvwiki.pipeline.returns import Returns
@@ -141,8 +141,9 @@ def _with_onsets(
     causes = []
     for each in judged.causes:
         found, group = came.get(each.name), members[each.occurrence.fingerprint]
-        undone = found is not None and each.history is not None and is_partly_undone(found, each, vcs, repository)
-        cause = replace(each, first_bad=found, came_undone=undone, run_id=run.run_id)
+        is_known = found is not None and each.history is not None
+        doubt = doubt_about(found, each, vcs, services.history, repository) if is_known else ""
+        cause = replace(each, first_bad=found, doubt=doubt, run_id=run.run_id)
         own = [one for one in group if found is None or one[0].nodeid not in found.passed_after]
         if own and len(own) < len(group):
             # Tests that passed after the cause came have another fault, which must not be shown as this one.

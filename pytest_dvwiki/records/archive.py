@@ -180,6 +180,10 @@ class Archive(CauseNames):
         (check,) = self.present((fingerprint,))
         return same_check.last_causes(self.db, check, nodeids)
 
+    def hidden_since(self, fingerprint: str, nodeids: Iterable[str]) -> str | None:
+        """Return the last commit at which tests failed with a cause, if all of them failed with other causes since."""
+        return same_check.hidden_since(self.db, self.present((fingerprint,)), nodeids)
+
     def tools(self, task_id: str) -> dict[str, str]:
         """Map the tools of a run to their versions; tools with an unknown version are omitted."""
         query = "SELECT simulators, axes FROM runs WHERE task_id = ?"

@@ -49,6 +49,7 @@ from pytest_dvwiki.records.kinds import UNKNOWN_SEED
 from pytest_dvwiki.records.name_parts import OF_CHECK, SLASH, further_name, recorded_name, resolved
 from pytest_dvwiki.records.tables import json_list
 from pytest_dvwiki.records.targets import Target, share_a_test
+from pytest_dvwiki.records.units import parents_of
 from pytest_dvwiki.runs import EVER
 
 if TYPE_CHECKING:
@@ -165,6 +166,35 @@ def last_causes(db: sqlite3.Connection, fingerprint: str, nodeids: Iterable[str]
         {"name": fingerprint, "tests": json_list(nodeids)},
     )
     return {nodeid: cause for nodeid, cause, _ in rows}
+
+
+def hidden_since(db: sqlite3.Connection, names: Sequence[str], nodeids: Iterable[str]) -> str | None:
+    """Return the last commit at which tests failed with a cause, if all of them failed with other causes since.
+
+    Return None if one of these tests has not failed otherwise since, or if the commit is unknown.
+
+    Args:
+        db: The tables.
+        names: The current names of the cause.
+        nodeids: Tests that fail now. Those that never failed with the cause are ignored.
+    """
+    own, last = json_list(names), ""
+    for nodeid in nodeids:
+        query = "SELECT MAX(moment) FROM failed WHERE nodeid = ? AND fingerprint IN (SELECT value FROM json_each(?))"
+        (moment,) = db.execute(query, (nodeid, own)).fetchone()
+        if moment is None:
+            continue
+        # The test did not run if, for example, its build failed.
+        others = db.execute(
+            "SELECT 1 FROM failed WHERE nodeid IN (SELECT value FROM json_each(?)) AND moment > ?"
+            " AND fingerprint NOT IN (SELECT value FROM json_each(?)) LIMIT 1",
+            (json_list((nodeid, *parents_of(nodeid))), moment, own),
+        )
+        if others.fetchone() is None:
+            return None
+        last = max(last, moment)
+    row = db.execute("SELECT vcs_commit FROM runs WHERE moment = ? AND NOT dirty", (last,)).fetchone()
+    return str(row[0]) if row and row[0] else None
 
 
 def cause_of(db: sqlite3.Connection, passes: Passes, fingerprint: str, seen: CheckFailure) -> str:

@@ -266,6 +266,10 @@ class WikiHistory(AbstractContextManager["WikiHistory"]):
         """Map each test to the cause of its last failure at a check; tests that never failed there are left out."""
         return self.archive.last_causes(self._known(fingerprint), nodeids)
 
+    def hidden_since(self, fingerprint: str, nodeids: Collection[str]) -> str | None:
+        """Return the last commit at which tests failed with a cause, if all of them failed with other causes since."""
+        return self.archive.hidden_since(self._known(fingerprint), nodeids)
+
     def reference(self, cause: str) -> str:
         """Return a name for a cause that stays valid in records even if its check reports other causes later."""
         return self.archive.reference(cause)

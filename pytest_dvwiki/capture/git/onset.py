@@ -152,7 +152,8 @@ def _range_of(
         return with_passes(now)
     is_gone = found.is_certain and vcs != now and is_undone(found, now, repository, occurrence.reads)
     found = (between(now) or found) if is_gone else found
-    return found, known is None or _identity(found) != _identity(known)
+    with_later, joined = _with_passes(found, occurrence, now, onset=onset, history=history, repository=repository)
+    return with_later, joined or known is None or _identity(found) != _identity(known)
 
 
 def _fails_without_edits(known: FirstBad, now: Vcs, repository: Repository) -> bool:

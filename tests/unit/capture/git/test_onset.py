@@ -943,6 +943,22 @@ def test_a_test_that_passed_with_another_seed_before_it_failed_too_may_have_anot
     assert f"`{OTHER_NAME}` passed after that: chance, or" in project.page(), "it stays known"
 
 
+def test_a_range_that_a_second_failure_makes_certain_names_the_tests_that_passed_since(project: Project) -> None:
+    project.run(seed="1", test=OTHER, named=True)
+    for seed in range(1, 9):
+        project.run(seed=str(seed), named=True)
+    project.commit("fifo: rework")
+    first = project.first_bad(seed="20")
+    assert first is not None
+    assert not first.is_certain
+    project.commit("docs")
+    project.run(seed="30", test=OTHER, named=True)
+    project.commit("regs: rework", "rtl/regs.sv")
+    found = project.first_bad(seed="21", also=(OTHER,))
+    assert found is not None
+    assert (found.is_certain, found.maybe_newer) == (True, (OTHER,))
+
+
 def test_a_test_that_joins_without_a_change_since_its_pass_is_not_said_to_have_another_fault(project: Project) -> None:
     fail_before_another_passes(project)
     archived = project.run(fails=True, seed="2", also=(OTHER,))
