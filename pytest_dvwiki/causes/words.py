@@ -101,6 +101,8 @@ def _fixed_by(statement: of.FixedBy, style: Style = PLAIN) -> str:
     }[statement.standing]
     if statement.standing == "returned" or statement.is_back:
         words += _IN_PLACE[fix.in_place]
+        if fix.in_place is None and fix.maybe_later:
+            words += "; maybe another fault"
     if statement.standing == "between":
         words += _IN_PLACE[fix.in_place].replace("that fix", "that change")
     last = statement.failed_since[:10]
@@ -437,7 +439,7 @@ def of_passes(statement: Passed) -> str:
 
 
 _NO_FIX = {
-    "fails elsewhere": "the cause still makes other tests fail",
+    "fails elsewhere": "other tests fail at the same check",
     "seed": "the same sources failed before, and no seed on record determines its stimulus",
     "older": "the commit is older than the one that failed, and the cause came after it",
     "branch": "the branch never had the commit that failed",

@@ -224,7 +224,7 @@ def test_a_pass_of_one_of_two_tests_of_a_cause_is_no_fix_yet(project: Project) -
     assert passes(project) == ["commit"]
     if len(shared) == 1:
         assert rows(project) == []
-        assert "not called fixed: the cause still makes other tests fail" in text
+        assert "not called fixed: other tests fail at the same check" in text
 
 
 @pytest.mark.parametrize(

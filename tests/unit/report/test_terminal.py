@@ -607,7 +607,7 @@ def test_a_pass_that_is_no_fix_says_why(changed: Change, told: str) -> None:
 
 def test_a_pass_beside_a_failure_of_the_same_cause_says_so() -> None:
     archived = passes(replace(RECORD, passed_again=(AGAIN,)), KNOWN)
-    assert "  not called fixed: the cause still makes other tests fail" in shown(archived=archived)
+    assert "  not called fixed: other tests fail at the same check" in shown(archived=archived)
 
 
 def test_a_fix_that_holds_now_is_told() -> None:
