@@ -24,11 +24,12 @@ undone. `passed`: the failing tests had passed with these changes. `apart`: both
 read no changed file in common.
 """
 
-Doubt = Literal["", "undone", "hidden"]
+Doubt = Literal["", "undone", "hidden", "other tests"]
 """Why a failure may have another fault than the recorded cause to which it is counted; empty if nothing shows that.
 
 `undone`: some changes that may have introduced the cause are undone. `hidden`: the failing tests failed with other
-causes since, so that no run shows whether the fault was repaired, and sources were changed.
+causes since, so that no run shows whether the fault was repaired, and sources were changed. `other tests`: all tests
+that had failed with the cause pass in the run, and none of the failing ones did.
 """
 
 

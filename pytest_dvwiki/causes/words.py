@@ -173,6 +173,8 @@ def _came(statement: of.Came, style: Style = PLAIN) -> str:
     match statement.doubt:
         case "":
             return _introduced(statement, style)
+        case "other tests":
+            why = "the tests that failed with it pass now"
         case "hidden":
             why = "its tests failed with other causes in between, and sources changed"
         case _ if found.dirty:

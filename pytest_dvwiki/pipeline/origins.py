@@ -18,13 +18,14 @@ from pytest_dvwiki.records.kinds import (
     seed_is_unknown,
 )
 from pytest_dvwiki.records.sides import concerns, reads_of
+from pytest_dvwiki.records.targets import share_a_test
 from pytest_dvwiki.runs import EVER
 from pytest_dvwiki.triage.changes import of_changes
 from pytest_dvwiki.triage.missing import module_in
 from pytest_dvwiki.triage.origin import FEWEST_SEEDS, changed_side, knows_changes, of_definition, with_clues
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Collection, Iterable, Sequence
     from pathlib import Path
 
     from pytest_dvwiki.capture.git.repository import Repository
@@ -203,12 +204,23 @@ def ranges_of(
     return came, first_bad
 
 
-def doubt_about(came: FirstBad, cause: Cause, now: Vcs, history: History, repository: Repository) -> Doubt:
-    """Return why a failure may have another fault than the recorded cause whose range is given; empty if nothing shows.
+def doubt_about(cause: Cause, passed: Collection[str], now: Vcs, history: History, repository: Repository) -> Doubt:
+    """Return why the failures of a known cause may have another fault than its first ones; empty if nothing shows that.
 
     Files that the simulation did not read are ignored.
+
+    Args:
+        cause: The cause.
+        passed: The tests that pass in the run.
+        now: The repository during the run.
+        history: The archive before the run.
+        repository: Compares the files.
     """
-    reads = cause.occurrence.reads
+    came, onset, reads = cause.first_bad, history.onset(cause.name), cause.occurrence.reads
+    if cause.history is None or came is None or onset is None:
+        return ""
+    if onset.failed and onset.failed <= {*passed} and not share_a_test(onset.failed, {*cause.tests}):
+        return "other tests"
     since = repository.changed(came.bad if came.dirty else came.good, now)
     files = came.files if came.dirty else repository.changed(came.good, Vcs(commit=came.bad)) or ()
     if since is not None and any(file not in since and concerns(file, reads) for file in files):

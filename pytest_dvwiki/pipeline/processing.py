@@ -138,12 +138,12 @@ def _with_onsets(
     root = services.settings.layout.root
     members = {group[0][1].fingerprint: group for group in grouped(run.failures, judged.verdicts)}
     came, first_bad = ranges_of(judged.causes, vcs, services.history, repository)
+    passed = {each.nodeid for each in passing(run.results)}
     causes = []
     for each in judged.causes:
         found, group = came.get(each.name), members[each.occurrence.fingerprint]
-        is_known = found is not None and each.history is not None
-        doubt = doubt_about(found, each, vcs, services.history, repository) if is_known else ""
-        cause = replace(each, first_bad=found, doubt=doubt, run_id=run.run_id)
+        cause = replace(each, first_bad=found, run_id=run.run_id)
+        cause = replace(cause, doubt=doubt_about(cause, passed, vcs, services.history, repository))
         own = [one for one in group if found is None or one[0].nodeid not in found.passed_after]
         if own and len(own) < len(group):
             # Tests that passed after the cause came have another fault, which must not be shown as this one.
