@@ -102,7 +102,7 @@ def passed_again(
         if each.nodeid in of_others(each.fingerprint):
             continue
         difference = since(each, each.vcs)
-        changed = _changed(each, difference)
+        changed = _changed(each, difference, repository)
         if changed is None:
             continue
         passed = PassedAgain(
@@ -250,9 +250,9 @@ def _is_narrower(one: _FixRange, other: _FixRange) -> bool:
     return 0 < one.difference.log_count < other.difference.log_count
 
 
-def _changed(failing: StillFailing, difference: Difference) -> Change | None:
+def _changed(failing: StillFailing, difference: Difference, repository: Repository) -> Change | None:
     """Return what changed between a failure and a pass; None if the pass proves nothing about the failure."""
-    if not failing.same_config and not _rebuilds(failing.nodeid, difference):
+    if not failing.same_config and not _rebuilds(failing, difference, repository):
         return None if failing.config_known else "configuration"
     if failing.one_of_several and not _names_any(failing.evidence, difference.all_files):
         return None
@@ -271,12 +271,17 @@ def _names_any(text: str, files: Iterable[str]) -> bool:
     return bool(names) and re.search(rf"(?<![\w.-])(?:{names})(?![\w.-])", text) is not None
 
 
-def _rebuilds(nodeid: str, difference: Difference) -> bool:
-    """Return whether the changes may affect the command that builds the design."""
-    runner = nodeid.partition("::")[0]
-    return any(
-        name == runner or name.endswith(f"/{runner}") or _BUILD_FILES.search(name) for name in difference.all_files
-    )
+def _rebuilds(failing: StillFailing, difference: Difference, repository: Repository) -> bool:
+    """Return whether the changes may affect the command that builds the design.
+
+    That command is in a Makefile, a list of files, the test's own file, or in Python that was read and calls a runner.
+    """
+    runner = failing.nodeid.partition("::")[0]
+    changed = difference.all_files
+    if any(name == runner or name.endswith(f"/{runner}") or _BUILD_FILES.search(name) for name in changed):
+        return True
+    read = {name for name in changed if name in failing.reads}
+    return bool(repository.calling_runners(read, failing.vcs.commit))
 
 
 def _draws_anew(failing: StillFailing, difference: Difference, simulators: Sequence[Simulator]) -> bool:

@@ -562,6 +562,25 @@ def test_names_in_vhdl_have_no_case(project: Project, said: str, *, is_counted: 
 
 
 @pytest.mark.parametrize(
+    ("code", "calls"),
+    [
+        ("from cocotb_tools.runner import get_runner", True),
+        ("def build(runner):\n    runner.build(verilog_sources=SOURCES)", True),
+        ("from cocotb_test.simulator import run", True),
+        ("from vunit import VUnit", True),
+        ("subprocess.run(['make', f'WIDTH={width}'])", True),
+        ("os.system(f'iverilog -o {top} {top}.v')", True),
+        ("class Test(uvm_test):\n    def build_phase(self):\n        self.env.build()", False),
+        ("assert SIM == 'verilator' and run('model') == 1", False),
+    ],
+)
+def test_a_python_file_that_calls_a_runner(project: Project, code: str, *, calls: bool) -> None:
+    project.commit("helper", **{"build.py": f"{code}\n"})
+    found = Repository(layout(project.root)).calling_runners(["build.py", "rtl/fifo.v"], project.state.commit)
+    assert found == ({"build.py"} if calls else set())
+
+
+@pytest.mark.parametrize(
     ("name", "files", "is_counted"),
     [
         ("img/fsm.png", {}, True),
