@@ -94,7 +94,9 @@ def passed_again(
         between = failed, each.fingerprint
         if between not in differences:
             named, came = _suspects(each, history), _came_in(each, history)
-            differences[between] = repository.difference(failed, vcs, named, each.reads, came)
+            differences[between] = repository.difference(
+                failed, vcs, named, each.reads, came, for_every_seed=each.deterministic
+            )
         return differences[between]
 
     of_others = functools.cache(functools.partial(_tests_of_others, history=history))
@@ -224,7 +226,10 @@ def _up_to_restored(
         return found
     named, came = _suspects(failing, history), _came_in(failing, history)
     until = Vcs(commit=commit, branch=vcs.branch)
-    return _FixRange((first, commit), repository.difference(failing.vcs, until, named, failing.reads, came))
+    between = repository.difference(
+        failing.vcs, until, named, failing.reads, came, for_every_seed=failing.deterministic
+    )
+    return _FixRange((first, commit), between)
 
 
 def _absent_at(failing: StillFailing, history: History) -> str | None:

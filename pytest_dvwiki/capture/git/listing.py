@@ -175,10 +175,13 @@ class Listing:
     def taking_back(self, made: Lines) -> list[str]:
         """Return the commits that change back some of the code that a patch changed, each as its `ListedCommit.line`.
 
+        Those that restore the earlier code come before those that replace it by other code.
+
         Args:
             made: The lines that the patch adds and removes.
         """
-        return [each.line for each in self.commits if changes_back(self._lines[each.name], made)]
+        found = [each for each in self.commits if changes_back(self._lines[each.name], made)]
+        return [each.line for each in sorted(found, key=lambda each: not _restores(self._lines[each.name], made))]
 
     def mentioning(self, names: Collection[str]) -> list[str]:
         """Return the commits that change a line with one of the given names, each as its `ListedCommit.line`."""
@@ -481,6 +484,18 @@ def changes_back(later: Lines, made: Lines) -> bool:
     """
     (added, removed), (came, gone) = made, later
     return any(_SPECIFIC.search(line.strip()) for _, line in (*(added & gone), *(removed & came)))
+
+
+def _restores(later: Lines, made: Lines) -> bool:
+    """Return whether a patch that changes back code of an earlier one also restores what was there before.
+
+    It does if it adds a line that the earlier patch removed, or if it adds nothing to the files from which it removes
+    lines that the earlier patch added.
+    """
+    (added, removed), (came, gone) = made, later
+    if any(_SPECIFIC.search(line.strip()) for _, line in removed & came):
+        return True
+    return {name for name, _ in added & gone}.isdisjoint(name for name, _ in came)
 
 
 def changed_lines(patch: str) -> Lines:

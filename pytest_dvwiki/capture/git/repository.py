@@ -220,6 +220,8 @@ class Repository:
         named: str = "",
         reads: Sequence[str] = (),
         came: tuple[str, str] | None = None,
+        *,
+        for_every_seed: bool = False,
     ) -> Difference:
         """Return what changed from a failing run to the current state, in which the test passed.
 
@@ -230,6 +232,8 @@ class Repository:
             reads: Files that the failing simulation read; they come first, and so do commits that touch them.
             came: Full hashes of the ends of the range that introduced the cause. Commits that change back code of this
                 range come first.
+            for_every_seed: Whether the failure is of a kind that occurs with every seed, such as a missing name. Then
+                the file that fails is the likely place of the fault, while a mismatch may come from any file.
         """
         if before.commit is None or now.commit is None:
             which = "failed" if before.commit is None else "passes"
@@ -237,7 +241,7 @@ class Repository:
             return Difference(change="unrecorded", note=note)
         if is_revision(before.commit, now.commit):
             return self._between_revisions(before.commit, now.commit)
-        suspects = _Suspects(named, tuple(reads), self.root, "A", came)
+        suspects = _Suspects(named, tuple(reads), self.root, "A", came, names_place=for_every_seed)
         same_edits = before.changes == now.changes and before.dirty == now.dirty and now.dirty == bool(now.changes)
         same_edits = same_edits or self._has_unread_edits_only(before, now, reads)
         if before.commit == now.commit:
@@ -750,7 +754,8 @@ class Repository:
         The order is:
 
         - if the evidence reports a missing file, commits that removed the file or wrote its name,
-        - commits that change back code of the range that introduced the cause,
+        - commits that change back code of the range that introduced the cause; but if the evidence names the likely
+          place of the fault, commits that change a quoted name there come before those that change no such name,
         - commits that touch files mentioned in the evidence,
         - commits that touch files read by the failing simulation,
         - commits that added or removed a file in a folder of files that were read, if the failing run lacked that file,
@@ -796,6 +801,9 @@ class Repository:
         # If reads are unknown, the range that introduced the cause may contain unrelated commits, so a commit that
         # changes them back may be unrelated, too.
         named = failing[: _IN_TEXT - 1] if back and not suspects.reads else []
+        if suspects.names_place:
+            here = [each for each in failing if each in quoting]
+            back = list(dict.fromkeys([*(each for each in back if each in quoting), *here, *back])) if back else []
         undone = listing.cancelled(self._lines(*ends)) if ends is not None else set()
         listed = dict.fromkeys([*wrote, *named, *back, *found])
         found = sorted(listed, key=lambda line: (line in unread, line in undone))
@@ -862,6 +870,8 @@ class _Suspects(Struct, frozen=True):
     """git's letter for files that the failing run lacked: `A` (added) if it ran before the pass, else `D` (deleted)."""
     came: tuple[str, str] | None = None
     """Full hashes of the ends of the range that introduced the cause; None if unknown."""
+    names_place: bool = False
+    """Whether the files in the text are the likely place of the fault."""
 
     def named(self, files: Iterable[str]) -> list[str]:
         """Return the files that the evidence mentions: by base name, or as the quoted name of a unit or module.

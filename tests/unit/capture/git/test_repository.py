@@ -99,6 +99,47 @@ def test_commits_that_change_back_what_came_with_the_cause_come_first(project: P
     assert named[:2] == (first[::-1] if reads else first), "if reads are unknown, the failing file comes first"
 
 
+@pytest.mark.parametrize("more", ["", "wire none = 0;\n"], ids=["added", "replaced"])
+def test_of_commits_that_change_code_back_those_that_restore_it_come_first(project: Project, more: str) -> None:
+    fifo, regs = "module fifo;\n", "module regs;\nreg [3:0] size = 1;\n"
+    project.commit("all parts", rtl__fifo_v=fifo + more, rtl__regs_v=regs)
+    passed = str(project.state.commit)
+    project.commit("fifo: full", rtl__fifo_v=f"{fifo}wire full = count >= 7;\n")
+    project.commit("regs: two", rtl__regs_v=regs.replace("1;", "2;"))
+    failed = project.state
+    project.commit("fifo: as before", rtl__fifo_v=fifo + more)
+    project.commit("regs: three", rtl__regs_v=regs.replace("1;", "3;"))
+    came, reads = (passed, str(failed.commit)), ("rtl/fifo.v", "rtl/regs.v")
+    found = Repository(layout(project.root)).difference(failed, project.state, "", reads, came)
+    assert subjects(found) == ["fifo: as before", "regs: three"]
+
+
+@pytest.mark.parametrize("of_seed", [False, True], ids=["any seed", "a seed"])
+@pytest.mark.parametrize("renamed", [False, True])
+def test_a_commit_that_changes_the_quoted_name_where_it_is_missing_comes_before_those_that_only_change_code_back(
+    project: Project, *, renamed: bool, of_seed: bool
+) -> None:
+    clock = "module clock;\nassign idle = done && valid;\n"
+    tb, get = "CONFIG.set('SEQR')\n", "value = CONFIG.get('SEQR')\n"
+    project.commit("all parts", rtl__fifo_v=clock, **{"tb/bench.py": tb, "tb/used.py": get})
+    passed = str(project.state.commit)
+    project.commit("clock: idle", rtl__fifo_v=clock.replace(" && valid", ""))
+    project.commit("bench: another name", **{"tb/bench.py": tb.replace("SEQR", "SEQUENCER")})
+    failed = project.state
+    if renamed:
+        project.commit("bench: the old name", **{"tb/bench.py": tb})
+    project.commit("used: the new name", **{"tb/used.py": get.replace("SEQR", "SEQUENCER")})
+    project.commit("clock: idle again", rtl__fifo_v=clock)
+    came, reads = (passed, str(failed.commit)), ("rtl/fifo.v", "tb/bench.py", "tb/used.py")
+    text = "tb/used.py:1: in start\n    value = CONFIG.get('SEQR')\nerror: no key: SEQR"
+    found = Repository(layout(project.root)).difference(
+        failed, project.state, text, reads, came, for_every_seed=not of_seed
+    )
+    back = ["bench: the old name"] if renamed else []
+    expected = [*back, "used: the new name", "clock: idle again"]
+    assert subjects(found) == (["clock: idle again", *back, "used: the new name"] if of_seed else expected)
+
+
 def test_commits_that_quote_what_the_message_names_come_first_and_undone_ones_last(project: Project) -> None:
     ports = "module regs(input clk, input grant);\n"
     project.commit("regs", rtl__regs_v=ports)
