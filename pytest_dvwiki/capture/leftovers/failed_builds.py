@@ -41,8 +41,10 @@ class _StoppedBuild(Struct, frozen=True):
         own = {*self.part.folders, *([str(self.folder)] if self.folder is not None else ())}
         return not (own and folders) or not own.isdisjoint(folders)
 
-    def compiled(self, parts: Iterable[Regression], builds: Iterable[_StoppedBuild]) -> Counter[str]:
+    def compiled(self, parts: Sequence[Regression], builds: Iterable[_StoppedBuild]) -> Counter[str]:
         """Return the commands of a log that may have run in the folder of this build, without those of failed builds.
+
+        A simulation that ran has no commands of failed builds.
 
         Args:
             parts: The parts of the log.
@@ -51,6 +53,8 @@ class _StoppedBuild(Struct, frozen=True):
         found = Counter(
             command for part in parts for folder, command in part.commands if self.may_be_in([folder] if folder else [])
         )
+        if any(part.started or part.blocks for part in parts):
+            return found
         failed = (build.part for build in builds if self.may_be_in(build.part.folders))
         return found - Counter(command for part in failed for _, command in part.commands)
 
@@ -110,11 +114,7 @@ class FailedBuilds:
         if sum(self._parts.class_of(text) is not None for text in texts) < least:
             return False
         builds = [self._stopped_build(log, text) for text in texts]
-        ran = [
-            (part.folders, _build_of(setup_of_log(part.commands, str(log.path.parent), Builds(None)).config))
-            for part in parts
-            if part.started
-        ]
+        ran = [(part.folders, _design_of(part, str(log.path.parent))) for part in parts if part.started]
         found = False
         seen: set[tuple[str, frozenset[str]]] = set()
         for build in builds:
@@ -168,6 +168,11 @@ class FailedBuilds:
             modified=log.modified,
             lasting=log.lasting,
         )
+
+
+def _design_of(part: Regression, folder: str) -> str:
+    """Return the digits of the configuration that identify the build of a simulation."""
+    return _build_of(setup_of_log(part.commands, folder, Builds(None), part.failed).config)
 
 
 def _build_of(config: str | None) -> str:

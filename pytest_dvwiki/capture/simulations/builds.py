@@ -22,7 +22,7 @@ from pytest_dvwiki.capture.processes.commands import commands
 from pytest_dvwiki.capture.processes.toolcalls import read_call
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
     from pathlib import Path
 
     from pytest_dvwiki.capture.processes.toolcalls import ToolCall
@@ -210,6 +210,8 @@ class Watch:
         self._builds = builds
         self._open: list[tuple[Build, tuple[int, int] | None]] = []
         """Builds that have not been run yet, each with the stamp of the artefact before the build."""
+        self._failed: list[Build] = []
+        """Builds after which make stopped, so that later builds do not continue them."""
         self._of_item = 0
         """Index in `_open` of the first build that belongs to the current item."""
         self._merging = False
@@ -218,6 +220,12 @@ class Watch:
     def next_item(self) -> None:
         """Start another item; its runs do not use failed builds of earlier items."""
         self._of_item = len(self._open)
+        self._merging = False
+
+    def stop(self) -> None:
+        """Note that make stopped, so that all builds of the current item have ended."""
+        self._failed += (build for build, _ in self._open[self._of_item :])
+        del self._open[self._of_item :]
         self._merging = False
 
     def observe(self, call: ToolCall) -> Setup:
@@ -240,6 +248,9 @@ class Watch:
         A call that makes the same artefact again replaces the build.
         """
         searched = [one for one, _ in self._open if not set(one.places).isdisjoint(call.searched)]
+        # A library keeps the files that were compiled into it, even if the build failed.
+        libraries = {*call.searched, *(call.places if call.artefact is None else ())}
+        failed = [one for one in self._failed if one.artefact is None and not libraries.isdisjoint(one.places)]
         found = Build(
             simulator=call.simulator,
             items=tuple(_hashed(call.items)),
@@ -254,7 +265,7 @@ class Watch:
             imported_for=call.tops if call.analyses_imported else (),
             imported_into=(call.library.lower() or _WORK,) if call.imports or call.analyses_imported else (),
         )
-        for one in searched:
+        for one in (*searched, *map(_for_any_top, failed)):
             found = _with_sources(found, one)
         mine = range(self._of_item, len(self._open)) if self._merging else ()
         for number in mine:
@@ -276,14 +287,15 @@ class Watch:
     def _ready(self, call: ToolCall) -> Build | None:
         """Return the latest build that shares a path with a run; None if there is none, or if that build failed.
 
-        A build of an earlier item counts as failed if it did not write its artefact.
+        A build of an earlier item counts as failed if it did not write its artefact. If make stopped after a build of
+        this item, another build failed, because this one was run.
         """
         for number in range(len(self._open) - 1, -1, -1):
             build, before = self._open[number]
             if set(build.places) & set(call.places):
                 is_own = number >= self._of_item
                 return build if is_own or build.artefact is None or stamp_of(build.artefact) != before else None
-        return None
+        return next((build for build in reversed(self._failed) if set(build.places) & set(call.places)), None)
 
     def _only(self, call: ToolCall) -> Build | None:
         """Return the item's only build, for tools whose run commands do not name the build; None if it has several."""
@@ -293,6 +305,14 @@ class Watch:
 
 
 def _merged(earlier: Build, later: Build) -> Build:
+    """Combine two steps of a build.
+
+    If they are for different tops, the later step begins another build, of which the earlier one shows only what it
+    compiled.
+    """
+    tops, others = ({item for item in build.items if item.startswith("top ")} for build in (later, earlier))
+    if tops and others and tops != others:
+        earlier = _for_any_top(earlier)
     merged = Build(
         simulator=later.simulator,
         items=tuple(sorted({*earlier.items, *later.items})),
@@ -317,6 +337,12 @@ def _with_sources(build: Build, other: Build) -> Build:
         imported_for=tuple(dict.fromkeys(top for one in both for top in one.imported_for)),
         imported_into=tuple(dict.fromkeys(name for one in both for name in one.imported_into)),
     )
+
+
+def _for_any_top(build: Build) -> Build:
+    """Return a build without what holds only for its top: the top itself, and parameters."""
+    items = tuple(item for item in build.items if not item.startswith(("top ", "parameter ")))
+    return replace(build, items=items, imported_for=())
 
 
 def _setup(build: Build | None, call: ToolCall, run: Iterable[str]) -> Setup:
@@ -348,22 +374,34 @@ def _is_made_for_tops(build: Build, call: ToolCall) -> bool:
     return call.runs and bool(build.imported_for) and build.imported_into == (library,)
 
 
-def setup_of_log(echoed: Iterable[tuple[str, str]], folder: str, builds: Builds) -> Setup:
+def setup_of_log(
+    echoed: Iterable[tuple[str, str]], folder: str, builds: Builds, failed: Iterable[tuple[str, str]] = ()
+) -> Setup:
     """Return the design of the last simulation in a log, else of the last build, from the commands in the log.
 
     Args:
         echoed: Pairs of folder and command; the folder is empty if the log does not show it before the command.
         folder: Working directory of the first command, as an absolute path.
         builds: The builds that were made before those in the log.
+        failed: The commands, as in `echoed`, of builds that failed before.
     """
     watch = Watch(builds)
     built = ran = UNKNOWN
+    for call in _calls(failed, folder):
+        watch.observe(call)
+    watch.stop()
+    for call in _calls(echoed, folder):
+        if call.runs:
+            ran = watch.observe(call)
+        else:
+            built = watch.observe(call)
+    return built if ran == UNKNOWN else ran
+
+
+def _calls(echoed: Iterable[tuple[str, str]], folder: str) -> Iterator[ToolCall]:
+    """Yield the calls of tools in the commands of a log."""
     for there, text in echoed:
         for command in commands(("sh", "-c", text), os.path.join(folder, there)):  # noqa: PTH118  # joined as text
             runs = os.path.basename(command.words[0]) in {"Vtop", "simv"}  # noqa: PTH119  # as Makefiles call them
-            call = read_call(command.words, command.folder, command.variables, runs=runs)
-            if call is not None and call.runs:
-                ran = watch.observe(call)
-            elif call is not None:
-                built = watch.observe(call)
-    return built if ran == UNKNOWN else ran
+            if call := read_call(command.words, command.folder, command.variables, runs=runs):
+                yield call

@@ -15,6 +15,7 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from pytest_dvwiki import simulators
+from pytest_dvwiki.capture.make.folders import STOPPED
 from pytest_dvwiki.capture.simulations.noise import NO_ERRORS, ROOM, ErrorCounter, ErrorLines
 from pytest_dvwiki.logtext.excerpts import ExcerptBuilder, Limits
 from pytest_dvwiki.logtext.logs import LogStream, LogText, lines_with
@@ -32,8 +33,8 @@ NumberedLines = tuple[tuple[int, str], ...]
 _MANAGER = "cocotb.regression"
 _LOADED = ("I support registered", "I registered")
 """Parts of the first line that cocotb 2.x and 1.9 print: `VPI support registered`, `VHPI registered`."""
-_BY_NAME = (_MANAGER, *_LOADED)
-"""Strings that mark the manager's lines in a log with the manager's name."""
+_BY_NAME = (_MANAGER, *_LOADED, ": *** ")
+"""Strings that mark the manager's and make's lines in a log with the manager's name."""
 _BY_WORDS = (
     *_BY_NAME,
     "running ",
@@ -43,7 +44,6 @@ _BY_WORDS = (
     "Running command ",
     "cocotb v",
     "Using Python ",
-    "*** [",
 )
 """Strings that mark all lines to examine if the log lacks the manager's name (because of COCOTB_LOG_PREFIX)."""
 _FOLDER = re.compile(r"(?:^|\s)(?:g?make(?:\[\d+\])?: )?(?P<word>Entering|Leaving) directory '(?P<folder>[^']+)'")
@@ -137,7 +137,12 @@ class Regression(Struct, kw_only=True):
     finished: bool = False
     """Whether the log has the summary of all tests."""
     commands: tuple[tuple[str, str], ...] = ()
-    """Commands of tools in the log outside the tests, as pairs of folder (empty if unknown) and command."""
+    """Commands of tools in the log outside the tests, as pairs of folder (empty if unknown) and command.
+
+    If a simulator started, the commands of builds that failed before are in `failed` instead.
+    """
+    failed: tuple[tuple[str, str], ...] = ()
+    """Commands up to the last line before the simulation in which make reports that it stopped."""
     log: LogText | None = None
     sha256: str | None = None
 
@@ -265,6 +270,10 @@ class _Splitter:
         self._named = False
         """Whether the manager's lines contain its name."""
         self._commands: list[tuple[str, str]] = []
+        self._failed: list[tuple[str, str]] = []
+        """Commands before the last line in which make reports that it stopped."""
+        self._stopped = False
+        """Whether make has stopped since the simulator started, so that no test is running."""
         self._folders: list[str] = []
         """Folders that make has entered."""
         self._kept = 0
@@ -276,10 +285,10 @@ class _Splitter:
     def feed(self, chunk: Chunk) -> None:
         number, counted, shown = chunk.first, 0, 0
         words = _BY_NAME if self._named else _BY_WORDS
-        looks = self._now.finished or (not self._named and chunk.first < _SHOWN_UNTIL)
+        looks = self._now.finished or self._stopped or (not self._named and chunk.first < _SHOWN_UNTIL)
         for start, end in lines_with(chunk.text, (*words, *_command_marks()) if looks else words):
             if looks:
-                if self._open.name is None and start >= shown:
+                if (self._open.name is None or self._stopped) and start >= shown:
                     shown = self._command(chunk.text, start, end)
                 if not any(chunk.text.find(word, start, end) >= 0 for word in words):
                     continue
@@ -291,7 +300,8 @@ class _Splitter:
 
     def close(self) -> list[Regression]:
         # After the last simulation, there may be the build of a simulation that never started.
-        self._now.commands = self._now.commands or tuple(self._commands)
+        if not (self._now.started or self._now.blocks):
+            self._now.commands = (*self._failed, *self._commands)
         self._end_regression()
         return self._done
 
@@ -319,12 +329,27 @@ class _Splitter:
             self._commands.append((folder, command.removeprefix("+ ")))
         return end
 
+    def _stop(self) -> None:
+        """Assign the commands before a line in which make reports that it stopped to a failed build."""
+        self._stopped = self._now.started or bool(self._now.blocks) or self._open.name is not None
+        self._failed = [*self._failed, *self._commands][-_COMMANDS_LIMIT:]
+        self._commands.clear()
+
+    def _take_commands(self) -> None:
+        """Assign the commands before a simulation to the simulation and to the builds that failed before it."""
+        self._now.commands += tuple(self._commands)
+        self._now.failed += tuple(self._failed)
+        self._commands.clear()
+        self._failed.clear()
+
     def _line(self, number: int, text: str) -> None:
         """Process one line that may come from the regression manager."""
         line = text.rstrip()
         managed = _BY_MANAGER.match(line)
         message = managed["message"] if managed else None
         self._named = self._named or managed is not None
+        if STOPPED.match(line):
+            self._stop()
         if not (self._test_event(number, text, line, message)):
             self._fact(number, line, message)
             self._take(number, text)
@@ -374,6 +399,8 @@ class _Splitter:
             self._switch(None, number)
             hidden = True
         if hidden:
+            if not self._now.blocks:
+                self._take_commands()
             self._open.name = name
             self._names.add(name)
         self._open.judge(judgement, note, number)
@@ -394,8 +421,7 @@ class _Splitter:
             now = self._now
         if is_loaded or (message or "").startswith("Running tests"):
             now.started = True
-            now.commands += tuple(self._commands)
-            self._commands.clear()
+            self._take_commands()
         if found := _FOUND.match(message or ""):
             self._modules[found["name"]] = found["module"]
         if now.blocks or self._open.name is not None:
@@ -403,6 +429,7 @@ class _Splitter:
         if found := _COCOTB.search(line):
             now.cocotb = now.cocotb or found["version"]
             now.started = True
+            self._take_commands()
         if now.python is None and (found := _PYTHON.search(line)):
             now.python = found["version"]
         if now.seed is None and (found := _SEED.search(line)):
@@ -453,6 +480,8 @@ class _Splitter:
 
     def _switch(self, name: str | None, number: int) -> None:
         """End the open block, and begin a block for a test or, without a name, for the part between tests."""
+        if name is not None and not self._now.blocks:
+            self._take_commands()  # the log may lack the lines that the simulator prints when it starts
         self._finish_open()
         if name is None:
             self._open = self._between(number)
@@ -493,6 +522,7 @@ class _Splitter:
         self._last_index = 0
         self._modules = {}
         self._named = False
+        self._stopped = False
 
 
 def _continuation_end(text: str) -> int:

@@ -195,10 +195,10 @@ class SimulationRun:
         """Return the design that the simulation ran, from observed tool calls, else from commands in the log."""
         sim = self.sim
         seen = sim.setup or UNKNOWN
-        shown = next((one.commands for one in (self.main, *self.sides) if one.commands), ())
-        if seen.config is not None or sim.builds is None or not shown:
+        shown = next((one for one in (self.main, *self.sides) if one.commands), None)
+        if seen.config is not None or sim.builds is None or shown is None:
             return seen
-        printed = setup_of_log(shown, str(sim.folder or sim.root), sim.builds)
+        printed = setup_of_log(shown.commands, str(sim.folder or sim.root), sim.builds, shown.failed)
         return printed if printed.config is not None else seen
 
     def _simulator_of_run(self) -> Simulator | None:

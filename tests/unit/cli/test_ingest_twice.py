@@ -443,3 +443,26 @@ def test_a_design_that_failed_to_build_was_not_repaired_by_a_build_in_another_fo
     failed = [test["nodeid"] for cause in record["occurrences"] for test in cause["tests"]]
     assert failed == (["a", "b"] if beside == "fails" else ["a"])
     assert record["totals"]["failed"] == len(failed)
+
+
+@pytest.mark.parametrize("beside", ["before", "after"])
+def test_a_pass_closes_a_cause_whatever_failed_to_build_in_the_same_log(
+    project: Path, call: _Caller, beside: str
+) -> None:
+    cocotb = COCOTB.format(simulator="GHDL", version="2.0.0")
+    ended = (
+        f"    10.00ns INFO     cocotb.regression                  {'*' * 40}\nmake[1]: Leaving directory '{{folder}}'\n"
+    )
+    died = cocotb.splitlines(keepends=True)
+    died[-1] = f"ghdl:error: index (16) out of bounds (0 to 15) at rom.vhd:79\n{STOP}"
+    write(
+        project,
+        {"hw/Makefile": LOOP_MAKEFILE, "hw/make.log": (LOOP + "".join(died)).format(top="ram", folder=project / "hw")},
+    )
+    assert "index_out_of_range" in call("hw", "--run-id", "mon")
+    runs = {"regs": f"regs.vhd:37:17: 'then' is expected here\n{STOP}", "ram": cocotb + ended}
+    texts = [(LOOP + text).format(top=top, folder=project / "hw") for top, text in runs.items()]
+    write(project, {"hw/make.log": "".join(texts if beside == "before" else reversed(texts))})
+    said = call("hw", "--run-id", "tue")
+    assert re.search(r"^(FIXED|PASSED) ", said, re.MULTILINE), said
+    assert re.search("^NEW ", said, re.MULTILINE)

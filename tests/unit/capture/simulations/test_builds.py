@@ -194,6 +194,43 @@ def test_the_commands_that_make_shows_are_read(tmp_path: Path) -> None:
     assert setup_of_log(shown[1:], f"{tmp_path}/other", builds).config is None
 
 
+GHDL = ("ghdl -i --workdir=build a.vhd {top}.vhd", "ghdl -m --workdir=build -gW=8 {top}")
+
+
+@pytest.mark.parametrize("stops", [True, False])
+def test_a_build_of_another_top_that_failed_is_not_part_of_the_next_one(tmp_path: Path, *, stops: bool) -> None:
+    failed = [("", each.format(top="low")) for each in GHDL]
+    shown = [("", each.format(top="dut").replace("-gW=8 ", "")) for each in GHDL]
+    shown.append(("", "COCOTB_TOPLEVEL=dut ghdl -r --workdir=build dut --vpi=x.so"))
+    alone = setup_of_log(shown, str(tmp_path), Builds(None))
+    beside = setup_of_log(shown if stops else failed + shown, str(tmp_path), Builds(None), failed if stops else ())
+    assert beside.config == alone.config == config_of({"top dut"})
+    # The library keeps the files of the failed build.
+    assert set(beside.sources) == {f"{tmp_path}/{name}.vhd" for name in ("a", "low", "dut")}
+
+
+@pytest.mark.parametrize(
+    ("failed", "shown", "config"),
+    [
+        (
+            "vlog +define+OLD=1 dut.sv",
+            ("vlog +define+NEW=1 dut.sv", "vsim -c work.top"),
+            config_of({"define NEW=1"}, {"top top"}),
+        ),
+        ("vlog +define+OLD=1 dut.sv", ("vsim -c work.top",), config_of({"define OLD=1"}, {"top top"})),
+        ("iverilog -o x -s low low.sv", ("iverilog -o x -s dut dut.sv", "vvp x"), config_of({"top dut"})),
+        ("iverilog -o x -s low low.sv", ("vvp y",), None),
+    ],
+    ids=["defines", "another_step_failed", "artefact", "another_artefact"],
+)
+def test_what_is_built_after_make_stopped_has_a_configuration_of_its_own(
+    tmp_path: Path, failed: str, shown: tuple[str, ...], config: str | None
+) -> None:
+    setup = setup_of_log([("", each) for each in shown], str(tmp_path), Builds(None), [("", failed)])
+    assert setup.config == config
+    assert f"{tmp_path}/low.sv" not in setup.sources
+
+
 def test_the_files_read_are_those_included_and_imported(tmp_path: Path) -> None:
     for name, text in {
         "rtl/dut.sv": '`include "defs.svh"\nmodule dut; endmodule\n',

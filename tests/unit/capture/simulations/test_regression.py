@@ -375,6 +375,32 @@ def test_the_commands_of_a_build_that_failed_are_there() -> None:
     assert one.commands == (("/repo/fifo", COMPILE), ("", "iverilog -o x top.sv"))
 
 
+@pytest.mark.parametrize("style", [str, cocotb_1_9])
+@pytest.mark.parametrize("ending", [SUMMARY, "", "vvp: killed\n"], ids=["ended", "between", "crashed"])
+def test_the_commands_of_a_build_that_failed_are_not_those_of_the_next_simulation(
+    style: Callable[[str], str], ending: str
+) -> None:
+    fails = BUILD.replace("dut", "low") + "make[1]: *** [Makefile:9: sim_build/sim.vvp] Error 2\n"
+    run = style(START + TESTS)
+    before = BUILD + RUN + run + ending + ("make[1]: *** [results.xml] Error 1\n" if ending != SUMMARY else "")
+    *_, one = read_regressions(LogText(source="log", text=before + fails + BUILD + RUN + run))
+    assert one.commands == (("/repo/fifo", COMPILE), ("/repo/fifo", RUN.strip()))
+    assert one.failed == (("/repo/fifo", COMPILE.replace("dut", "low")),)
+
+
+def test_the_last_simulation_has_no_commands_of_a_build_after_it() -> None:
+    one = split(START + TESTS + SUMMARY + BUILD + "make[1]: *** [Makefile:9: sim_build/sim.vvp] Error 2\n")
+    assert (one.commands, one.failed) == ((), ())
+
+
+def test_a_log_without_the_start_of_the_simulator_shows_its_commands() -> None:
+    fails = "iverilog -o low low.sv\nmake: *** [Makefile:4: low] Error 2\n"
+    failed = "    10.00ns WARNING  cocotb.regression                  t.first failed\n"
+    one = split(fails + BUILD + RUN + failed + "iverilog -o high high.sv\nmake: *** [Makefile:5: high] Error 2\n")
+    assert one.commands == (("/repo/fifo", COMPILE), ("/repo/fifo", RUN.strip()))
+    assert one.failed == (("", "iverilog -o low low.sv"),)
+
+
 def test_a_runner_says_its_commands_with_their_folder() -> None:
     said = "INFO     Icarus:runner.py:734 Running command vvp -m x.vpl /repo/sim.vvp -none in directory /repo/out\n"
     assert split(said + START).commands == (("/repo/out", "vvp -m x.vpl /repo/sim.vvp -none"),)
