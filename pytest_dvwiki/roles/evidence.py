@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+import os
 from copy import copy
 from typing import TYPE_CHECKING
 
@@ -118,7 +120,14 @@ class EvidenceReader:
         """Return the project's files that a test without child processes read; empty if they are unknown."""
         if report.when != "call" or call.excinfo is None or running.children.children:
             return ()
-        return reports.files_of_plain_test(item, call.excinfo, self._context.settings.layout.root)
+        return reports.files_of_plain_test(item, call.excinfo, self._plugins, self._context.settings.layout.root)
+
+    @functools.cached_property
+    def _plugins(self) -> tuple[str, ...]:
+        """Return the files of the project's pytest plugins, such as conftest.py; all are loaded before any test."""
+        base = f"{self._context.settings.layout.root}{os.sep}"
+        files = (getattr(each, "__file__", None) for each in self._context.config.pluginmanager.get_plugins())
+        return tuple(sorted(name for name in files if name and name.startswith(base)))
 
     def attach_to_collection(self, excinfo: pytest.ExceptionInfo[BaseException], report: pytest.CollectReport) -> None:
         """Attach to a module's failed collection the files that were read and, if the report omits it, the exception.

@@ -321,37 +321,41 @@ def files_in(excinfo: pytest.ExceptionInfo[BaseException], root: Path) -> tuple[
     from pytest_dvwiki.capture.simulations.reads import files_read  # noqa: PLC0415
     from pytest_dvwiki.records.sides import NO_HDL  # noqa: PLC0415
 
-    files = _files_in_traceback(excinfo)
+    files = map(os.path.abspath, _files_in_traceback(excinfo))
     reads = files_read(Setup(), files=files, modules=(), folder=str(root), root=root)
     return (NO_HDL, *reads) if reads and isinstance(excinfo.value, ImportError | SyntaxError) else reads
 
 
-def files_of_plain_test(item: pytest.Item, excinfo: pytest.ExceptionInfo[BaseException], root: Path) -> tuple[str, ...]:
+def files_of_plain_test(
+    item: pytest.Item, excinfo: pytest.ExceptionInfo[BaseException], plugins: Iterable[str], root: Path
+) -> tuple[str, ...]:
     """Return the project's files that a failed test without child processes read, as in `Failure.reads`.
 
     The result is empty if the test may have read other files, for example through a fixture.
+
+    Args:
+        item: The test.
+        excinfo: The exception that ended the test.
+        plugins: The files of the project's pytest plugins, such as conftest.py, whose hooks run in each test.
+        root: Root of the project.
     """
     from pytest_dvwiki.capture.simulations.reads import files_read_without_simulation  # noqa: PLC0415
 
     parameters = getattr(getattr(item, "callspec", None), "params", {})
     if not {*getattr(item, "fixturenames", ("",))} <= {*_WITHOUT_FILES, *parameters}:
         return ()
-    # The hooks of conftest.py and of other plugins of the project run in each test, too.
-    modules = (getattr(each, "__file__", None) for each in item.config.pluginmanager.get_plugins())
-    found = dict.fromkeys(name for name in modules if name and name.startswith(f"{root}{os.sep}"))
-    return files_read_without_simulation((*_files_in_traceback(excinfo), *found), root)
+    return files_read_without_simulation((*_files_in_traceback(excinfo), *plugins), root)
 
 
 def _files_in_traceback(excinfo: pytest.ExceptionInfo[BaseException]) -> dict[str, None]:
-    """Return the absolute paths of the files in a traceback, as the keys of a dictionary."""
+    """Return the names of the files in a traceback, as the keys of a dictionary."""
     # Where Python stopped: a file with a syntax error, or the module that lacks a name.
     found = [getattr(excinfo.value, name, None) for name in ("filename", "path")]
     entry: TracebackType | None = excinfo.tb
     while entry is not None:
         found.append(entry.tb_frame.f_code.co_filename)
         entry = entry.tb_next
-    names = (name for name in found if isinstance(name, str) and not name.startswith("<"))
-    return dict.fromkeys(map(os.path.abspath, names))
+    return dict.fromkeys(name for name in found if isinstance(name, str) and not name.startswith("<"))
 
 
 @functools.lru_cache(maxsize=256)

@@ -88,10 +88,10 @@ def files_read_without_simulation(files: tuple[str, ...], root: Path) -> tuple[s
     They are unknown if any of the Python files may read HDL or other files, or may run programs.
 
     Args:
-        files: Absolute paths of Python files that are known to have been read; others are found by their imports.
+        files: Paths of Python files that are known to have been read; others are found by their imports.
         root: Root of the project.
     """
-    found = files_read(Setup(), files=files, modules=(), folder=str(root), root=root)
+    found = files_read(Setup(), files=map(os.path.abspath, files), modules=(), folder=str(root), root=root)
     top = workspace(root)[0]
     if len(found) == MOST_READ or any(_MAY_READ.search(reading.start_of(top / name, _READ_LIMIT)) for name in found):
         return ()
