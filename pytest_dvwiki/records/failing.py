@@ -16,9 +16,9 @@ from pytest_dvwiki.records.units import is_folder
 from pytest_dvwiki.runs import EVER
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
-    from pytest_dvwiki.model import Command, Occurrence, Passing
+    from pytest_dvwiki.model import Command, Fix, Occurrence, Passing
     from pytest_dvwiki.records.archive import Archive
 
 _MOST_OLDER = 20
@@ -135,9 +135,7 @@ def _entry(archive: Archive, causes: _Causes, failure: _LastFailure, passing: Se
     seed_unknown = bool(failed_with) and not seeds
     seed = next((one for one in seeds if one in {by.seed, *by.other_seeds}), seeds[0] if seeds else None)
     by = replace(by, seed=seed) if seed in by.other_seeds else by
-    # If the cause returned, the first passes of an unproven fix were chance.
-    states = (state for state in causes.fixes(fingerprint) if state.fix.counts or state.returned is None)
-    fixed = next((state.fix for state in states if state.moment > moment), None)
+    fixed = _first_fix(state.fix for state in causes.fixes(fingerprint) if state.moment > moment)
     proven = fixed is not None and fixed.counts
     if proof >= fixes.ANY_SEED and (deterministic or proven or seed_unknown or by.seed != seed):
         return None
@@ -166,6 +164,20 @@ def _entry(archive: Archive, causes: _Causes, failure: _LastFailure, passing: Se
         seed_unknown=seed_unknown,
         one_of_several=_is_one_of_several(archive, test, moment, passing),
     )
+
+
+def _first_fix(fixes_since: Iterable[Fix]) -> Fix | None:
+    """Return the first fix on record that may have repaired a failure before it; None if that is unknown.
+
+    A fix that was undone when the cause returned repaired nothing that passes now. If its passes may be chance, it may
+    have repaired nothing at all. If it is not known whether it was undone, this fix or a later one made the test pass.
+    """
+    for fix in fixes_since:
+        if fix.returned is None or (fix.counts and fix.in_place):
+            return fix
+        if fix.counts and fix.in_place is None:
+            return None
+    return None
 
 
 def _is_of_other_modules(seen: Occurrence, by: Passing) -> bool:

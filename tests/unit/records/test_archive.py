@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from msgspec.structs import replace
 
-from pytest_dvwiki.model import Command, FailedTest, PassedAgain, Passing, Simulator, Vcs
+from pytest_dvwiki.model import Command, FailedTest, PassedAgain, Passing, Simulator, SinceFix, Vcs
 from pytest_dvwiki.records import aggregate, failing, store, subtype_history
 from pytest_dvwiki.records.archive import Archive
 from pytest_dvwiki.records.codec import encode
@@ -403,16 +403,20 @@ def test_every_seed_that_failed_since_the_last_fix_proves_one(archive: Archive, 
     assert [asked(seed)[0] for seed in "15"] == ["5", "5"], "what failed before the fix is another fault, maybe"
 
 
-def test_a_failure_takes_its_fix_from_what_came_first_after_it(archive: Archive, tasks: Path) -> None:
+@pytest.mark.parametrize(("in_place", "text"), [(True, "the first"), (False, "the second"), (None, None)])
+def test_a_failure_takes_its_fix_from_what_came_first_after_it_and_was_not_undone(
+    archive: Archive, tasks: Path, in_place: bool | None, text: str | None
+) -> None:
     verilator = replace(failed(), simulator="verilator")
     store.write_record(tasks, record(1, occurrence(tests=(failed(), verilator))))
-    store.write_record(tasks, passing(2, fixes=(fixed(2, text="the first"),)))
-    store.write_record(tasks, record(3, occurrence()))
+    first = passing(2, fixes=(fixed(2, text="the first"),))
+    since = SinceFix(fingerprint=CAUSE, since=first.task_id, in_place=in_place)
+    store.write_record(tasks, first)
+    store.write_record(tasks, record(3, occurrence(), since_fix=(since,)))
     store.write_record(tasks, passing(4, fixes=(fixed(4, text="the second"),)))
     archive.refresh()
     (found,) = failing.still_failing(archive, [replace(now_passing(), simulator="verilator")])
-    assert found.fixed is not None
-    assert found.fixed.text == "the first"
+    assert (found.fixed.text if found.fixed is not None else None) == text
 
 
 def test_a_pass_is_no_news_once_the_fix_is_proven(archive: Archive, tasks: Path) -> None:

@@ -438,6 +438,24 @@ def test_the_range_of_a_fix_that_did_not_hold_is_not_that_of_another_simulator(p
     assert [line.partition(" ")[2] for line in fix.log or ()] == ["fifo: fix", "no fix"]
 
 
+@pytest.mark.parametrize("again", [True, False])
+def test_a_fix_that_was_undone_repaired_no_other_simulator(project: Project, *, again: bool) -> None:
+    project.run(fails=True, seed="1", simulator="verilator")
+    project.run(fails=True, seed="1")
+    project.commit("fifo: fix")
+    project.run(seed="1")
+    git(project.root, "revert", "--no-edit", "HEAD")
+    project.run(fails=True, seed="1")
+    project.commit("fifo: fix" + ", again" * again)
+    if again:
+        project.run(seed="1")
+    record = project.run(seed="1", simulator="verilator", named=True).record
+    assert record is not None
+    (fix,) = record.fixes
+    named = [line.partition(" ")[2] for line in fix.log or ()]
+    assert named == (["fifo: fix, again"] if again else ["fifo: fix", "fifo: fix", 'Revert "fifo: fix"'])
+
+
 @pytest.mark.parametrize(
     ("simulator", "config", "report", "commits"),
     [
