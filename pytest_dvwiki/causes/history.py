@@ -139,7 +139,13 @@ class History(Protocol):
         ...
 
     def last_passes(
-        self, cause: Occurrence | Verdict, test: FailedTest | Failure, before: str = EVER, *, edited: bool = False
+        self,
+        cause: Occurrence | Verdict,
+        test: FailedTest | Failure,
+        before: str = EVER,
+        *,
+        edited: bool = False,
+        any_design: bool = False,
     ) -> Sequence[Pass]:
         """Return the most recent passes of a failing test on its simulator, newest first.
 
@@ -150,6 +156,7 @@ class History(Protocol):
             test: The failing test.
             before: Sort key of a run; later passes are ignored.
             edited: Whether to include runs with uncommitted changes, if the files are on record.
+            any_design: Whether passes of any design of a folder count if it is unknown which of them failed.
         """
         ...
 

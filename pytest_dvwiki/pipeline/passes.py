@@ -104,7 +104,7 @@ def passed_again(
         if each.nodeid in of_others(each.fingerprint):
             continue
         difference = since(each, each.vcs)
-        changed = _changed(each, difference, repository)
+        changed = _changed(each, vcs, difference, repository)
         if changed is None:
             continue
         passed = PassedAgain(
@@ -255,11 +255,13 @@ def _is_narrower(one: _FixRange, other: _FixRange) -> bool:
     return 0 < one.difference.log_count < other.difference.log_count
 
 
-def _changed(failing: StillFailing, difference: Difference, repository: Repository) -> Change | None:
+def _changed(failing: StillFailing, vcs: Vcs, difference: Difference, repository: Repository) -> Change | None:
     """Return what changed between a failure and a pass; None if the pass proves nothing about the failure."""
     if not failing.same_config and not _rebuilds(failing, difference, repository):
         return None if failing.config_known else "configuration"
-    if failing.one_of_several and not _names_any(failing.evidence, difference.all_files):
+    if failing.one_of_several and not (
+        _names_any(failing.evidence, difference.all_files) or _is_found(failing, vcs, repository)
+    ):
         return None
     change, files = difference.change, difference.all_files
     if change == "commit" and files and all(is_prose(name, failing.reads) for name in files):
@@ -268,6 +270,13 @@ def _changed(failing: StillFailing, difference: Difference, repository: Reposito
     other_seed = failing.seed_unknown or (failing.seed is not None and failing.by.seed != failing.seed)
     is_same = change in {"nothing", "unrecorded"} or (change == "commit" and difference.is_unread)
     return "seed" if other_seed and is_same else change
+
+
+def _is_found(failing: StillFailing, vcs: Vcs, repository: Repository) -> bool:
+    """Return whether no build can lack the file any more that the failing one lacked."""
+    if vcs.commit is None or vcs.dirty or failing.vcs.commit is None or failing.vcs.dirty:
+        return False
+    return repository.lacks_unlike(vcs.commit, failing.vcs.commit, failing.evidence, failing.reads)
 
 
 def _names_any(text: str, files: Iterable[str]) -> bool:

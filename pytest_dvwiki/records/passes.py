@@ -210,7 +210,7 @@ class Passes:
             having[test] = [suite for suite in suites if self._in_suite(suite, test)]
         return having[test]
 
-    def before(self, test: Target, moment: str = EVER, *, edited: bool = False) -> list[Pass]:
+    def before(self, test: Target, moment: str = EVER, *, edited: bool = False, any_design: bool = False) -> list[Pass]:
         """Return the newest runs before a given one in which a test passed on its simulator, newest first.
 
         Only the last `LOOKED_BACK` runs at a commit are searched. If the test failed before a simulator was chosen, a
@@ -220,9 +220,11 @@ class Passes:
             test: The test.
             moment: Sort key of the run.
             edited: Whether to include runs with uncommitted changes, if the files are on record.
+            any_design: Whether passes of any design of a folder count if it is unknown which of them failed.
         """
         build = build_of(test.config) if is_folder(test.nodeid) else ""
-        if is_folder(test.nodeid) and not build and len(self.builds(test.nodeid, "", moment)) > 1:
+        is_unknown = is_folder(test.nodeid) and not build and not any_design
+        if is_unknown and len(self.builds(test.nodeid, "", moment)) > 1:
             return []
         runs = self._db.execute(
             "SELECT r.id, r.moment, r.task_id, r.vcs_commit, r.edited FROM runs r"

@@ -384,7 +384,13 @@ class WikiHistory(AbstractContextManager["WikiHistory"]):
         }
 
     def last_passes(
-        self, cause: Occurrence | Verdict, test: FailedTest | Failure, before: str = EVER, *, edited: bool = False
+        self,
+        cause: Occurrence | Verdict,
+        test: FailedTest | Failure,
+        before: str = EVER,
+        *,
+        edited: bool = False,
+        any_design: bool = False,
     ) -> Sequence[Pass]:
         """Return the latest passes of a failing test, newest first.
 
@@ -396,11 +402,12 @@ class WikiHistory(AbstractContextManager["WikiHistory"]):
             test: The failing test.
             before: Sort key of a run; later passes are ignored.
             edited: Whether to include runs with uncommitted changes, if the files are on record.
+            any_design: Whether passes of any design of a folder count if it is unknown which of them failed.
         """
         target = Target(
             test.nodeid, ANY if precedes_simulator(cause, test) else test.simulator or "", test.config or ""
         )
-        found = self.archive.passes.before(target, before, edited=edited)
+        found = self.archive.passes.before(target, before, edited=edited, any_design=any_design)
         if cause.error_class in DETERMINISTIC_CLASSES and test.simulator and test.config:
             found += self.archive.passes.built_before(target, before)
         return sorted(found, key=lambda each: each.moment, reverse=True)

@@ -262,7 +262,12 @@ def _start(
     tests = sorted(occurrence.tests, key=lambda test: test.simulator is None)
     for test in tests[:_MOST_TESTS]:
         before = [*filter(is_usable, history.last_passes(occurrence, test, onset.moment or EVER, edited=True))]
+        if not before:
+            # It may be unknown which design of a folder failed.
+            others = history.last_passes(occurrence, test, onset.moment or EVER, any_design=True)
+            before = _without_missing_file(others, occurrence, failed, repository)
         passes = [*filter(is_usable, history.last_passes(occurrence, test, edited=True))] if onset.moment else before
+        passes = passes or before
         proving = [] if onset.comes_and_goes else [one for one in passes if _proves(one, test, occurrence)]
         enough = (onset.passes_to_hold | onset.passes_needed).get(test.nodeid)
         runs = _independent(before, comes_and_goes=onset.comes_and_goes)
@@ -285,6 +290,21 @@ def _start(
     # All these tests fail with the cause, so a pass of any of them counts.
     starts = certain or weak
     return functools.reduce(newer, starts) if starts else None
+
+
+def _without_missing_file(
+    passes: Iterable[Pass], occurrence: Occurrence, failed: Vcs, repository: Repository
+) -> list[Pass]:
+    """Return the newest of the passes at whose commit no build can have lacked the file that a build lacks now."""
+    if occurrence.failure_subtype != "missing_file" or failed.commit is None or failed.dirty:
+        return []
+    text = f"{occurrence.primary}\n{occurrence.excerpt}"
+    by_commit = {one.commit: one for one in passes}
+    for one in list(by_commit.values())[:_MOST_COMMITS]:
+        is_before = repository.is_older(one.commit, failed.commit)
+        if is_before and repository.lacks_unlike(one.commit, failed.commit, text, occurrence.reads):
+            return [one]
+    return []
 
 
 def passed_since(

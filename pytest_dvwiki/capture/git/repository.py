@@ -355,6 +355,32 @@ class Repository:
         names = (place.partition(":")[2] for place in found.split("\0") if place)
         return next((name for name in names if not is_among(name, reads)), "")
 
+    def lacks_unlike(self, passed: str, failed: str, text: str, reads: Sequence[str]) -> bool:
+        """Return whether a failing build lacks a file that no build can have lacked at the commit of a pass.
+
+        No build can have lacked it there if git had the file, or if nothing in git had its name, while a file that the
+        failing build read has it.
+
+        Args:
+            passed: Full hash of the commit of the pass, which may be older or newer than the failure.
+            failed: Full hash of the commit of the failure.
+            text: The text of the failure.
+            reads: Files that the failing build read, or would have read.
+        """
+        if not reads or not all(map(COMMIT.fullmatch, (passed, failed))):
+            return False
+        paths = tuple(f":(top,literal){name}" for name in reads)
+        for name in _Suspects(text).lacking:
+            missing = [each for each in reads if PurePosixPath(each).name == name]
+            listed = ("ls-tree", "-r", "-z", "--full-tree", "--name-only")
+            were, are = (self._names(*listed, commit, "--", *missing) if missing else () for commit in (passed, failed))
+            named = ("grep", "-lzwF", "--full-name", "--no-color", "-e", name)
+            is_named = bool(self._git.ask(*named, failed, "--", *paths))
+            is_new = is_named and not self._git.ask(*named, passed, *self._sources)
+            if not are and (were or is_new):
+                return not self._git.is_late
+        return False
+
     def with_removed(self, reads: Sequence[str], commit: str, until: str | None = None) -> tuple[str, ...]:
         """Return the files that a simulation read, plus files removed from the same folders since a commit.
 

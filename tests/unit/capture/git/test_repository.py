@@ -948,6 +948,35 @@ def test_a_missing_file_came_with_the_commit_that_wrote_its_name(
     assert subjects(found)[0] == "another name"
 
 
+@pytest.mark.parametrize(
+    ("written", "removed", "elsewhere", "lacks"),
+    [
+        ("rtl/dat.v", False, "", True),
+        ("rtl/more_dat.v", False, "", False),
+        ("rtl/fifo.v", True, "", True),
+        ("rtl/fifo.v rtl/dat.v", False, "rtl/dat.v", False),
+        ("rtl/fifo.v", False, "", False),
+    ],
+    ids=["a new name", "no such name", "removed", "named before", "there"],
+)
+def test_no_build_can_have_lacked_a_file_that_nothing_named_or_that_git_had(
+    project: Project, *, written: str, removed: bool, elsewhere: str, lacks: bool
+) -> None:
+    project.commit("list", Makefile="sources = rtl/fifo.v", **{"other/Makefile": elsewhere})
+    passed = str(project.state.commit)
+    if removed:
+        (project.root / "rtl/fifo.v").unlink()
+    project.commit("tidied", Makefile=f"sources = {written} rtl/sync.v")
+    failed = str(project.state.commit)
+    missing = "rtl/fifo.v" if removed or "dat" not in written else "rtl/dat.v"
+    text = f"make: *** No rule to make target '{missing}', needed by 'all'."
+    repository = Repository(layout(project.root))
+    assert repository.lacks_unlike(passed, failed, text, ("Makefile", missing)) is lacks
+    assert not repository.lacks_unlike(failed, failed, text, ("Makefile", missing))
+    assert not repository.lacks_unlike(passed, failed, text, ())
+    assert not repository.lacks_unlike(passed, failed, "make: *** [Makefile:3: all] Error 2", ("Makefile", missing))
+
+
 def test_a_source_that_was_removed_beside_those_that_were_read_counts_with_them(project: Project) -> None:
     project.commit("more", rtl__sync_v="module sync;", other__a_v="module a;")
     before = str(project.state.commit)
