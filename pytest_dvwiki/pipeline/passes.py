@@ -360,7 +360,11 @@ def with_restored(row: FixRow, vcs: Vcs, history: History, repository: Repositor
     onset = history.onset(row.fingerprint or "")
     rates = onset.since.values() if onset is not None else ()
     if came.is_certain or any(failed == runs >= FEWEST_RUNS for failed, runs in rates):
-        return replace(row, restored=repository.restored(row.files or (), (came.good, came.bad), vcs) or None)
+        files, span = row.files or (), (came.good, came.bad)
+        restored = repository.restored(files, span, vcs)
+        ends = row.commits[0], row.commits[-1]
+        if restored and not repository.changes_back_elsewhere(files, restored, ends, span):
+            return replace(row, restored=restored)
     return row
 
 

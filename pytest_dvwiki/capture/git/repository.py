@@ -443,6 +443,21 @@ class Repository:
                 left = [file for file in left if file in code]
         return tuple(file for file in files if file not in left)
 
+    def changes_back_elsewhere(
+        self, files: Sequence[str], restored: Collection[str], span: tuple[str, str], came: tuple[str, str]
+    ) -> bool:
+        """Return whether a commit that restores none of the given files changes back other code of a cause's range.
+
+        Args:
+            files: Files that the commits changed.
+            restored: Those that are as they were before the failure.
+            span: Ends of the range of these commits.
+            came: Full hashes of the ends of the range that introduced the cause.
+        """
+        commits = [f"{span[0]}..{span[1]}", "--no-merges"]
+        listing = Listing(self._git, commits, self._sources, files, reads=(), failed=span[0])
+        return not {*listing.taking_back(self._lines(*came))} <= {*listing.touching(restored)}
+
     def restoring(self, passed: str, span: tuple[str, str], reads: Sequence[str]) -> str | None:
         """Return the first commit of a range at which the code that a simulation read is the same as at a pass.
 

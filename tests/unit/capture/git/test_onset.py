@@ -229,6 +229,35 @@ def test_a_restored_state_ends_a_fix_only_if_the_pass_there_speaks_for_all_seeds
     assert row.log_count == shown
 
 
+@pytest.mark.parametrize(
+    ("regs", "restored"),
+    [
+        ("regs\nreset <= 1;\n", None),
+        ("regs\nreset <= 0;\nack <= 1;\n", ("rtl/fifo.sv",)),
+        ("regs\n", ("rtl/fifo.sv", "rtl/regs.sv")),
+    ],
+    ids=["changed_back", "kept", "restored"],
+)
+def test_restored_files_say_nothing_if_another_commit_changes_back_other_code(
+    project: Project, regs: str, restored: tuple[str, ...] | None
+) -> None:
+    """The other commit may be the fix, and the restored file had a fault of another cause."""
+    reads = ("rtl/fifo.sv", "rtl/regs.sv")
+    project.commit("regs", "rtl/regs.sv")
+    good = (project.root / "rtl/fifo.sv").read_text()
+    project.run(seed="1", named=True)
+    for name in reads:
+        project.commit("reset <= 0;", name)
+    project.run(fails=True, seed="1", reads=reads)
+    for name, code in (("rtl/fifo.sv", good), ("rtl/regs.sv", regs)):
+        (project.root / name).write_text(code)
+        git(project.root, "commit", "--quiet", "--all", "--message", f"{name}: back")
+    record = project.run(seed="1", named=True).record
+    assert record is not None
+    (row,) = record.fixes
+    assert row.restored == restored
+
+
 def test_later_failures_say_nothing_new_but_show_what_is_known(project: Project) -> None:
     project.run()
     bad = project.commit("fifo: rework")
