@@ -182,7 +182,8 @@ def _onset(cause: Cause) -> tuple[str, ...]:
     commits in it that likely introduced the causes.
     """
     found = cause.first_bad
-    if found is None:
+    # After a fix, an uncertain range only shows when the cause was seen again.
+    if found is None or cause.doubt or (cause.states and not found.is_certain):
         return ()
     if found.only_commit:
         commit, _, subject = found.only_commit.partition(" ")

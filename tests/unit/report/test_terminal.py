@@ -444,6 +444,7 @@ def test_causes_that_came_with_one_commit_stand_together() -> None:
     assert lines[place] == "came with the same commit: 2 causes, fffffff regs: ack"
     assert place < places[0]
     assert not any("same commit" in line for line in shown(causes[0], causes[1]))
+    assert not any("same commit" in line for line in shown(causes[0], replace(causes[2], doubt="hidden")))
 
 
 @pytest.mark.parametrize(
