@@ -63,9 +63,9 @@ class Outline(Struct, frozen=True, kw_only=True):
     input_files: tuple[tuple[str, int], ...]
     """The entries of `input_files`, each with its line number."""
     patterns: tuple[ValuePattern, ...] | None
-    """The patterns for values; None if the number of requirements is N/A."""
+    """The entries of `requirements.pattern_items`; None if `requirements.value` is N/A."""
     waivers: tuple[LineWaiver, ...] | None
-    """The waivers of violations; None if the number of waivers is N/A."""
+    """The entries of `waivers.waive_items`; None if `waivers.value` is N/A."""
     is_global: bool
     """Whether every violation is waived. If so, `waivers` has the reasons."""
 

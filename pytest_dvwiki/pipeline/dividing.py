@@ -43,7 +43,7 @@ class _Group(NamedTuple):
     """Name of the known cause; empty for a new cause, and for tests that are not divided."""
     tests: list[Test]
     is_apart: bool = False
-    """Whether this is one of several new causes."""
+    """Whether the cause is one of several new causes of the check."""
 
 
 def divided(

@@ -80,9 +80,11 @@ class Returns:
     def decided(
         self, occurrence: Occurrence, taken: Sequence[str] = ()
     ) -> tuple[CauseOfRun, list[SinceFix], list[Undone]]:
-        """Return the cause of an occurrence, with the rows of `since_fix` and `undone` that the decision is based on.
+        """Return the cause of an occurrence, and the evidence for the record: the rows of `since_fix` and of `undone`.
 
-        `taken` has the causes of the check's other failures in this run.
+        Args:
+            occurrence: A check that fails in this run.
+            taken: Causes that other failures of the same check in this run have; none of them is returned.
         """
         standing = self._history.standing_fixes(check_of(occurrence.fingerprint))
         commit = self._vcs.commit if self._vcs is not None else None

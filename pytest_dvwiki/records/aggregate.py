@@ -469,7 +469,11 @@ def _failed_since(archive: Archive, parameters: Mapping[str, str]) -> frozenset[
 
 
 def _may_separate_faults(state: fixes.FixState) -> bool:
-    """Return whether the failures before and after a fix may have different faults, even if the passes are chance."""
+    """Return whether the failures after a fix may come from another fault than those before it.
+
+    They may if a run with the failing seed passed, or if it is known whether the sources still had the fix when the
+    cause came back.
+    """
     return state.seed_passed or state.fix.in_place is not None
 
 

@@ -40,9 +40,10 @@ def of_folder(names: Iterable[str], folder: str) -> list[str]:
 
 
 def without_folder(nodeid: str) -> tuple[str, str] | None:
-    """Return results file and test of a cocotb test whose name starts with a results file, a log or a folder.
+    """Split the name of a cocotb test into its results file or log, without the folder, and the test itself.
 
-    The file is empty if the name starts with a folder. None is returned for any other test.
+    The file is empty if the name starts with a folder. Return None if the name starts with a Python file, or has only
+    one part.
     """
     place, inside, test = nodeid.partition("::")
     if not inside or place.endswith(".py"):

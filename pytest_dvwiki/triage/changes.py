@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 
 from pytest_dvwiki.model import Clue
-from pytest_dvwiki.model.sentences import few
+from pytest_dvwiki.model.sentences import count, few
 from pytest_dvwiki.records.sides import HDL, SIDES, TESTBENCH, concerns, is_among, is_prose, own_name, side_of
 from pytest_dvwiki.triage.origin import ASKS, LIST, SAME_HDL, WEIGHTS, undecided
 
@@ -61,11 +61,11 @@ def of_changes(
         is_defined: Whether a file that the build did not read defines the missing module. If the file in `lacking` did
             not change, a changed file that selects the sources is at fault.
     """
-    how = f"passed with another seed, before {failures} failing runs," if failures else "passed"
+    how = f" (with another seed; {count(failures, 'failing run')} since)" if failures else ""
     until = f" and until it failed at {failed[:8]}" if failed else ""
     changes = _ChangedFiles(
         files=tuple(files),
-        span=f"since {'its build' if of_build else 'it'} {how} at {passed[:8]}{until}",
+        span=f"since {'its build' if of_build else 'it'} passed at {passed[:8]}{how}{until}",
         sources=sources,
         python_bench=python_bench,
         failures=failures,

@@ -106,7 +106,10 @@ _READINGS = {
         "the design broke a rule that its own code checks",
         "the testbench broke that rule when it drove the design",
     ),
-    "empty queue": ("the design sent more than it should", "the model expects too little, or too late"),
+    "empty queue": (
+        "the design sent more than it should",
+        "the reference model predicts too few items, or predicts them too late",
+    ),
     "library": (
         "a tool or library itself is at fault",
         "it was called with wrong arguments (every frame of the traceback is in its code)",

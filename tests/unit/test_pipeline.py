@@ -279,7 +279,7 @@ def test_a_test_that_fails_with_each_seed_since_a_change_of_one_side_most_likely
     origin = run(root, 4, TEST, seed="3")[TEST]
     assert origin.type == side
     if side != "UNKNOWN":
-        assert "since it passed with another seed, before 2 failing runs, at" in origin.reasons[0]
+        assert "(with another seed; 2 failing runs since)" in origin.reasons[0]
         assert origin.confidence < 0.86
     run(root, 5, seed="4")
     assert run(root, 6, TEST, seed="5")[TEST].type == "UNKNOWN", "it passes with some seeds"

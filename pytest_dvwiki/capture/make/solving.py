@@ -163,7 +163,11 @@ def _choices(
 
 
 def values_in(logged: Collection[str], word: str) -> dict[str, str]:
-    """Return the values of the variables in a word of a Makefile; empty unless all matching words of a log agree."""
+    """Infer the values of the variables in a word of a Makefile from the logged words that match it.
+
+    `-Pdut.WIDTH=$(WIDTH)` and the logged `-Pdut.WIDTH=16` give `WIDTH` the value 16. The result is empty if no logged
+    word matches, or if the matches give different values.
+    """
     from pytest_dvwiki.expressions import LONGEST, compile_re2  # noqa: PLC0415  # loaded only for a Makefile with such words
 
     literals, names = REFERENCE.split(word)[::2], REFERENCE.findall(word)

@@ -32,7 +32,10 @@ _NAMED = re.compile(
     r"^\"(?:\S*/)?g?make\" -f (\S+) \S+(?:\n(?:\S*/)?g?make(?:\[\d+\])?: Entering directory [`']([^'\n]+)')?",
     re.MULTILINE,
 )
-"""Matches the recursive call of make in cocotb's Makefile, which names the user's Makefile, and its folder."""
+"""Matches the line with which cocotb's Makefile calls make again.
+
+The groups are the user's Makefile and, if the line `Entering directory` follows, the folder.
+"""
 _MODULE, _TOP = frozenset({"MODULE", "COCOTB_TEST_MODULES"}), frozenset({"TOPLEVEL", "COCOTB_TOPLEVEL"})
 _MOST_FOLDERS = 4_000
 """Maximum number of folders of a project that are searched for Makefiles."""

@@ -10,7 +10,7 @@ _WILDCARD = re.compile(r"[*?]|\[[^\[\]/]++\]")
 _BRACES = re.compile(r"\{([^{},]*+,[^{}]*+)\}")
 """Matches a list of alternatives, which only some shells expand: `{fifo,top}.vhd`."""
 _BY_SHELL = re.compile(r"[$`]")
-"""Matches a character with which the shell inserts a variable or the output of a command."""
+"""Matches `$` or a back-tick, which start the expansion of a variable or a command substitution."""
 _MOST_ENTRIES = 20_000
 """Maximum number of folder entries that are compared with the wildcards of one word."""
 _MOST_WORDS = 64

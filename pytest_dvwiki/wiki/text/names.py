@@ -62,6 +62,6 @@ def bug_date(stem: str) -> str | None:
 
 
 def bug_origin(stem: str) -> str | None:
-    """Return the origin at creation, from the name of a bug page; None if people named the page."""
+    """Return the origin that a bug page had when it was created, from its name; None if people named the page."""
     made_as = {prefix: origin for origin, prefix in _PREFIXES.items()}
     return made_as.get(stem.split("_", 1)[0]) if bug_date(stem) else None

@@ -27,8 +27,9 @@ _CITED = re.compile(rb"[A-Za-z0-9_.-]{1,180}_(?:\d{8}T\d{6}Z_[0-9a-f]{6}|[a-z]+_
 _LINK = re.compile(r"(?<=\]\()(?=[\w./-]+\.md\b)")
 """Matches the position just before the target of a link to a page."""
 _OTHER = (
-    "its comments carry the id of {0}: git took one page for the other, so people's text may be on the wrong page;"
-    " compare this page with the last commit that has {0}.md, then write this page's name into its comments"
+    "its `dvwiki` comments name another page, {0}; git may have treated one page as a rename of the other, so text of"
+    " people may be on the wrong page: compare with the last commit that has {0}.md, move text that is on the wrong"
+    " page, then write this page's name into its comments"
 )
 
 

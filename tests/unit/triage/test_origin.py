@@ -416,7 +416,7 @@ def test_a_missing_file_after_a_change_of_a_list_of_design_sources_is_nobody_s(
 
 def test_after_a_pass_with_another_seed_a_changed_build_description_may_have_brought_a_fault() -> None:
     (design,) = of_changes(["rtl/fifo.sv", "docs/fifo.md"], COMMIT, failures=2)
-    since = "since it passed with another seed, before 2 failing runs, at 1f0c3a2d"
+    since = "since it passed at 1f0c3a2d (with another seed; 2 failing runs since)"
     assert design.side == "RTL_BUG"
     assert design.text == f"in the repository, only design files changed {since}: rtl/fifo.sv"
     for file in ("Makefile", "sim/Makefile.inc", "rtl/fifo.f", "run.tcl"):

@@ -175,7 +175,7 @@ def test_a_build_names_a_page_that_git_took_for_another_one(tmp_path: Path) -> N
     one.write_text(text.replace(f"<!-- dvwiki:end records of {one.stem}", f"<!-- dvwiki:end records of {other.stem}"))
     ((path, reason),) = build(place).refused
     assert path == f"bugs/{one.name}"
-    assert reason.startswith(f"its comments carry the id of {other.stem}: ")
+    assert reason.startswith(f"its `dvwiki` comments name another page, {other.stem}; ")
     one.write_text(text.replace(f"# {one.stem}: below", f"# {other.stem}: below"))
     assert [path for path, _ in build(place).refused] == [f"bugs/{one.name}"]
     one.write_text(text)

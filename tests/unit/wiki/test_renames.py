@@ -106,7 +106,7 @@ def test_what_people_decide_on_a_page_does_not_move_to_another_one(tmp_path: Pat
     new.write_text(theirs)
     assert pages.read(new.read_bytes()).metadata["status"] == "wont_fix"
     ((path, reason),) = build(place).refused
-    assert (path, reason.split(": ")[0]) == (f"bugs/{new.name}", f"its comments carry the id of {old.stem}")
+    assert (path, reason.split("; ")[0]) == (f"bugs/{new.name}", f"its `dvwiki` comments name another page, {old.stem}")
     assert (f"bugs/{new.name}", "left_alone") in {(each.page, each.kind) for each in lint(place, "full")}
 
 
