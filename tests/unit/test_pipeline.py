@@ -477,9 +477,9 @@ def count_calls(monkeypatch: pytest.MonkeyPatch, of: type, name: str, asked: lis
     """Add the name of a method to a list at each call."""
     real = getattr(of, name)
 
-    def listening(*arguments: object) -> object:
+    def listening(*arguments: object, **options: object) -> object:
         asked.append(name)
-        return real(*arguments)
+        return real(*arguments, **options)
 
     monkeypatch.setattr(of, name, listening)
 
