@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from pytest_dvwiki.capture.leftovers.names import folder_in
 from pytest_dvwiki.capture.make.calls import MakeCalls, head_of, makefiles_read, modules_of
 from pytest_dvwiki.capture.make.folders import STOPPED, lacking_sources
 from pytest_dvwiki.capture.make.makefiles import make_call, python_path
@@ -76,6 +77,17 @@ class LogParts:
                 call=call,
             )
         )
+
+    def has_alike(self, name: str, module: str, makefile: Path | None) -> bool:
+        """Return whether another module of the Makefile has a test with the same name as a test of a module.
+
+        Args:
+            name: Name of the module's simulation; a file as a name already distinguishes the simulations.
+            module: The test module of the simulation.
+            makefile: The Makefile that ran the simulation, if known; the Makefile in the folder `name` goes before it.
+        """
+        folder = folder_in(name)
+        return folder is not None and module in self.make.modules_alike(self.root / folder, makefile)
 
     def of_text(self, text: str) -> Regression:
         """Read a section of a log as one part."""

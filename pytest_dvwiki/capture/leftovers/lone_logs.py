@@ -142,9 +142,9 @@ class LoneLogs:
                 name = self._names.of_build(log, part, head_of([log]), is_only=is_only)
             elif part.blocks or part.started:
                 name = self._names.of_simulation(log, part, results, is_only=is_only, is_one_place=is_one_place)
-                name = self._distinct(name, part, several)
+                name = self._distinct(name, log, part, several)
             else:
-                name = self._distinct(undated(log.shown), part, several)
+                name = self._distinct(undated(log.shown), log, part, several)
             self._add_part(log, part, name, named)
         if together:
             self._builds.add_designs(log, parts)
@@ -189,11 +189,17 @@ class LoneLogs:
         )
         return any(is_same(name, part.seed, case) for name, case in pairs)
 
-    def _distinct(self, name: str, part: Regression, several: Collection[str]) -> str:
-        """Return a simulation's name, with its module or a number appended if another simulation has the same tests."""
-        modules = {block.name.rpartition(".")[0] for block in part.blocks}
-        if len(modules) == 1 and any(without_module(block.name) in several for block in part.blocks):
-            name = "::".join(filter(None, (name, clean(modules.pop()))))
+    def _distinct(self, name: str, log: Artefact, part: Regression, several: Collection[str]) -> str:
+        """Return a simulation's name, with its module or a number appended if another simulation has the same tests.
+
+        The other simulation may be one that the Makefile runs at other times.
+        """
+        modules = {block.name.rpartition(".")[0] for block in part.blocks} - {""} or modules_of(part)
+        if len(modules) == 1 and part.blocks:
+            (module,) = modules
+            is_alike = any(without_module(block.name) in several for block in part.blocks)
+            if is_alike or self._parts.has_alike(name, module, self._parts.make.makefile(log, [log], part=part)):
+                name = f"{name}::{clean(module)}"
         taken = {result.nodeid for result in self._run.results}
         own = {f"{name}::{each}" for block in part.blocks for each in (block.name, without_module(block.name))}
         if own and name in self._run.names and taken.isdisjoint(own):

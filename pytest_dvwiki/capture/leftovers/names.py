@@ -7,6 +7,7 @@ import re
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING
 
+from pytest_dvwiki.records.units import is_folder
 from pytest_dvwiki.redact import clean
 
 if TYPE_CHECKING:
@@ -36,6 +37,13 @@ def simulation_name(artefact: Artefact) -> str:
 def is_named_after_folder(artefact: Artefact) -> bool:
     """Return whether a results file has one of the names that identify nothing, so that its folder identifies it."""
     return _ANY_RUN.match(PurePosixPath(clean(artefact.shown)).name) is not None
+
+
+def folder_in(name: str) -> str | None:
+    """Return the folder that gave a simulation its name; None if a file gave it."""
+    if is_folder(name):
+        return name
+    return "." if _ANY_RUN.match(name) else None
 
 
 def without_module(test: str) -> str:

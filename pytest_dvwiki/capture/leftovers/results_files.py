@@ -101,18 +101,23 @@ class ResultsFiles(Struct, frozen=True):
             return
         run.times.append(_time(file, artefact))
         cases = file.cases if file is not None else ()
-        name = unique_name(native_runner(cases) or package_of(cases) or simulation_name(artefact), run.names)
+        name = native_runner(cases) or package_of(cases)
+        shows_folder = name is None and is_named_after_folder(artefact)
+        root, make = self.parts.root, self.parts.make
+        makefile = make.makefile(artefact, logs, cases=cases) if not is_whole else None
+        if name is None:
+            name = self._with_module(simulation_name(artefact), cases, makefile)
+        unique = unique_name(name, run.names)
+        shows_folder = shows_folder and unique == name
         if file is not None and is_whole:
             self._add_cases(file, artefact)
             return
         if file is not None and not logs and (missing := _only_in_the_log(cases)):
             run.notes.append(f"{artefact.shown}: {missing}; pass the log with --log")
-        root, make = self.parts.root, self.parts.make
-        makefile = make.makefile(artefact, logs, cases=cases)
         call = make.call(logs, makefile, frozenset(case.classname for case in cases))
         outcome = collect(
             Simulation(
-                nodeid=name,
+                nodeid=unique,
                 root=root,
                 results=artefact.path,
                 logs=tuple(map(text_of, logs)),
@@ -125,10 +130,15 @@ class ResultsFiles(Struct, frozen=True):
                 call=call,
             )
         )
-        shows_folder = is_named_after_folder(artefact) and name == simulation_name(artefact)
         for log in logs if outcome.is_one_of_several else ():
             self.shared.setdefault(log.path, (log, []))[1].append(artefact if shows_folder else None)
         run.add(outcome, outcome.failures, artefact)
+
+    def _with_module(self, name: str, cases: Sequence[Case], makefile: Path | None) -> str:
+        """Return a simulation's name, with its module appended if another module of the Makefile has the same tests."""
+        modules = {case.classname for case in cases}
+        module = modules.pop() if len(modules) == 1 else ""
+        return f"{name}::{clean(module)}" if self.parts.has_alike(name, module, makefile) else name
 
     def _add_cases(self, file: ResultsFile, artefact: Artefact) -> None:
         """Add the tests of a results file that a tool other than cocotb wrote."""

@@ -17,7 +17,9 @@ from pytest_dvwiki.capture.make.makefiles import (
     top_in,
     values_in_log,
 )
+from pytest_dvwiki.capture.make.modules_alike import modules_alike
 from pytest_dvwiki.capture.make.which_makefile import Makefiles, MakeRun
+from pytest_dvwiki.capture.processes.tools import makefiles
 from pytest_dvwiki.capture.runners import fusesoc
 
 if TYPE_CHECKING:
@@ -37,6 +39,7 @@ class MakeCalls:
         self._root = root
         self._which = Makefiles(root)
         self._folders_of = functools.cache(folders_of)
+        self._modules_alike = functools.cache(modules_alike)
         self._calls: dict[tuple[object, ...], Call | None] = {}
 
     def makefile(
@@ -71,6 +74,15 @@ class MakeCalls:
                 log=log,
             )
         )
+
+    def modules_alike(self, folder: Path, makefile: Path | None) -> frozenset[str]:
+        """Return the test modules with tests of the same name in a folder, according to the folder's Makefile.
+
+        The answer must not depend on which simulations a log shows. `makefile` is the Makefile that ran a simulation,
+        and counts only if the folder has none.
+        """
+        path = next(iter(makefiles(folder)), makefile)
+        return self._modules_alike(path) if path is not None else frozenset()
 
     def call(self, logs: Sequence[Artefact], makefile: Path | None, modules: frozenset[str]) -> Call | None:
         """Return the call of make that reruns a simulation; None if it is unknown."""

@@ -679,6 +679,55 @@ def test_tests_of_one_name_in_several_modules_are_told_apart_by_the_module(tmp_p
         assert outcomes(read(tmp_path, "results.xml", given="all.log")) == expected
 
 
+MODULE = "import cocotb\n\n\n@cocotb.test(timeout_time=1)\nasync def {}(dut):\n    pass\n"
+IN_RECIPES = "first:\n\t$(MAKE) sim COCOTB_TEST_MODULES=one\nlast:\n\t$(MAKE) sim COCOTB_TEST_MODULES=bench\n"
+IN_A_LOOP = "all:\n\tfor m in one bench; do $(MAKE) sim MODULE=$$m; done\n"
+IN_A_LIST = "BENCHES = one bench\n$(BENCHES):\n\t$(MAKE) sim MODULE=$@\n"
+ONLY_ONE = "# one is not run\nMODULE = bench\n"
+
+
+@pytest.mark.parametrize(
+    ("makefile", "other", "module"),
+    [
+        (IN_RECIPES, "bad", "bench::"),
+        (IN_A_LOOP, "bad", "bench::"),
+        (IN_A_LIST, "bad", "bench::"),
+        (IN_A_LIST, "bad(:", "bench::"),
+        (IN_RECIPES, "ugly", ""),
+        (ONLY_ONE, "bad", ""),
+    ],
+    ids=["recipes", "loop", "list", "syntax_error", "other_tests", "single_module"],
+)
+@pytest.mark.parametrize("file", ["results.xml", "k3j2h1g0_results.xml", "own.xml", ""])
+def test_the_name_of_a_test_does_not_depend_on_which_simulations_of_its_makefile_ran(
+    tmp_path: Path, makefile: str, other: str, module: str, file: str
+) -> None:
+    ran = {name: f"COCOTB_TEST_MODULES={name} vvp -m lib sim.vvp\n{log()}" for name in ("one", "bench")}
+    ran["one"] = ran["one"].replace("bench.", "one.").replace("with 7", "with 8")
+    beside = {"tb::one::bad", "tb::one::good"}
+    if not module:
+        ran["one"] = ran["one"].replace("bad", "ugly").replace("good", "fine")
+        beside = {"tb::ugly", "tb::fine"}
+    write(
+        tmp_path,
+        {
+            "tb/Makefile": f"{makefile}include $(shell cocotb-config --makefiles)/Makefile.sim\n",
+            "tb/one.py": MODULE.format(other),
+            "tb/bench.py": MODULE.format("bad"),
+            **({f"tb/{file}": results()} if file else {}),
+        },
+    )
+    name = "tb/own.xml::" if file == "own.xml" else f"tb::{module}"
+    for order in (("bench",), ("one", "bench")):
+        write(tmp_path, {"tb/make.log": made(tmp_path / "tb", "".join(ran[each] for each in order))})
+        found = outcomes(read(tmp_path, "tb"))
+        assert (found.pop(f"{name}bad"), found.pop(f"{name}good")) == ("failed", "passed")
+        assert set(found) == (beside if "one" in order else set())
+    if file and file != "own.xml":
+        (tmp_path / "tb/make.log").unlink()
+        assert set(outcomes(read(tmp_path, "tb"))) == {f"{name}bad", f"{name}good"}
+
+
 def test_a_second_copy_of_the_log_beside_a_results_file_counts_nothing(tmp_path: Path) -> None:
     write(tmp_path, {"console.log": log(), "results.xml": results(), "sim.log": log(), "build.log": "all good\n"})
     run = read(tmp_path, ".")
