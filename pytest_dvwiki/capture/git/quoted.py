@@ -1,12 +1,18 @@
-"""Names that a message quotes, without words that name nothing in a project: keywords of HDL, and values."""
+"""Names that a message quotes or calls missing, without keywords of HDL and values, which name nothing in a project."""
 
 from __future__ import annotations
 
 import functools
 import re
 
-_IN_QUOTES = re.compile(r"(?<=[\"'`])[A-Za-z_]\w*(?=[\"'`])|(?<=\bcomponent )\w+|(?<=\bobject named )\w+")
-"""Matches a name in a message: in quotes, after `component`, or after `object named` (a missing handle of cocotb)."""
+_IN_QUOTES = re.compile(r"(?<=[\"'`])[A-Za-z_]\w*(?=[\"'`])|(?<=\bcomponent )\w+")
+"""Matches a name in a message: in quotes, or after `component`."""
+_MISSING = re.compile(
+    r"(?:\bobject named |\bUnable to find name |\bUnknown module type: |\bentity or configuration )([A-Za-z_]\w*)"
+)
+"""Matches a name that cocotb, Icarus or GHDL does not find, and prints without quotes."""
+_MISSING_IN_NVC = re.compile(r"\bno visible declaration for ([A-Z_]\w*)|\bdesign unit ([A-Z_]\w*) not found")
+"""Matches a name that NVC does not find: without quotes, and in upper case, however it is spelled in the sources."""
 _WHERE = re.compile(r"(?:^|(?<=\s))\+ {2,}(?:where|and {2}) .*", re.MULTILINE)
 """Matches a line in which pytest shows the values behind an assertion; quotes in it are part of Python's notation."""
 _VALUE = re.compile(r"[UXZWLH_]+", re.IGNORECASE)
@@ -44,13 +50,14 @@ _KEYWORDS = frozenset(f"{_VHDL} {_VERILOG}".split())
 
 @functools.lru_cache(maxsize=8)
 def quoted(text: str) -> frozenset[str]:
-    """Return all names that a text quotes. Any of them may be the name of a unit of the design."""
-    return frozenset(_IN_QUOTES.findall(text))
+    """Return all names that a text quotes or calls missing. Any of them may be the name of a unit of the design."""
+    in_nvc = [name for names in _MISSING_IN_NVC.findall(text) for name in names if name]
+    return frozenset([*_IN_QUOTES.findall(text), *_MISSING.findall(text), *in_nvc, *map(str.lower, in_nvc)])
 
 
 @functools.lru_cache(maxsize=8)
 def quoted_names(text: str) -> frozenset[str]:
-    """Return the names that a text quotes, without keywords and values, which any code may contain.
+    """Return the names that a text quotes or calls missing, without keywords and values, which any code may contain.
 
     What pytest adds about the values of an assertion quotes arguments of Python objects, such as
     `Range(7, 'downto', 0)`. These are left out, too.

@@ -165,6 +165,25 @@ def test_commits_that_quote_what_the_message_names_come_first_and_undone_ones_la
 @pytest.mark.parametrize(
     "text",
     [
+        "top.v:9: error: Unknown module type: grant",
+        "** Error: no visible declaration for GRANT",
+        "** Error: design unit GRANT not found in library WORK",
+        "ghdl: cannot find entity or configuration grant",
+        "AttributeError: Unable to find name grant in fifo",
+    ],
+    ids=["Icarus", "NVC", "NVC's unit", "GHDL", "cocotb"],
+)
+def test_a_name_that_a_tool_prints_without_quotes_is_searched_in_the_commits(project: Project, text: str) -> None:
+    failed = project.state
+    project.commit("fifo: grant", rtl__fifo_v="module fifo;\ngrant u_grant();\n")
+    project.commit("tb: wider", tb__test_v="module tb2;")
+    found = Repository(layout(project.root)).difference(failed, project.state, text, ("rtl/fifo.v", "tb/test.v"))
+    assert subjects(found) == ["fifo: grant", "tb: wider"]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
         "assert LogicArray('0010', Range(3, 'downto', 0)) == 5",
         "bad value\nassert 3 == 2\n +  where 3 = len(<built-in method split of 'kept' object>('level', 'given'))",
         "E       assert 3 == 2\nE        +  where 3 = count('level')\nE        +  and   2 = count('kept')",
