@@ -136,7 +136,7 @@ def _descend(folder: Path, path: Path, flags: int) -> int:
     base = os.path.realpath(folder)
     inner = Path(os.path.relpath(os.path.realpath(path.parent), base)).parts
     if os.pardir in inner[:1]:
-        raise UnreadableError(errno.EPERM, f"is not in {folder}; remove it", os.fspath(path))
+        raise UnreadableError(errno.EPERM, f"leads out of {folder}; remove it", os.fspath(path))
     always = os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK
     at = os.open(base, os.O_RDONLY | os.O_DIRECTORY | always)
     try:

@@ -205,7 +205,7 @@ def _parse_branch(value: object) -> str:
 
 
 def _check_branch(name: str) -> None:
-    """Reject a path or commit. pytest takes a path that follows a bare `--dvwiki-commit` to be the option's value."""
+    """Reject a path or commit in place of a branch: pytest takes a path after a bare `--dvwiki-commit` as its value."""
     if name != "HEAD" and ("::" in name or os.path.exists(name)):  # noqa: PTH110  # the name need not be a valid path
         raise ValueError(
             f"{name!r:.60} is a path: put paths before a --dvwiki-commit without a branch; if a branch has this name, "
@@ -263,9 +263,9 @@ def options_of(settings: type[DataclassInstance]) -> tuple[Option, ...]:
 
 @dataclass(frozen=True)
 class Settings:
-    """All settings, validated: a field for each row of the table, and values derived from them.
+    """All settings, validated: a field for each option, and values derived from these fields.
 
-    The class is long because each row has its help text.
+    The class is long because it contains the help text of each option.
     """
 
     layout: Layout

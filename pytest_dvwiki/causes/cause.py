@@ -98,7 +98,7 @@ class Cause(Struct, frozen=True, kw_only=True):
     beside: Cause | None = None
     """Another cause that the same check reported earlier, or in this run, if this cause is a different fault."""
     beside_why: RuledOut = ""
-    """Why `beside` cannot explain the failure; empty if it was fixed."""
+    """Why `beside` cannot explain the failure; empty if that cause was fixed."""
 
     run_id: RunId | None = None
     """Job and machine of the current run, if known."""

@@ -56,7 +56,7 @@ class Passed(Struct, frozen=True, kw_only=True):
     no_fix: Change | Literal["fails elsewhere"] | None = None
     """Why there is no fix; `fails elsewhere` if the cause still makes other tests fail."""
     on_record: Fix | None = None
-    """The newest recorded fix of the passing tests or, without one, of the cause; it includes the number of passes."""
+    """The newest recorded fix of the passing tests, or else of the cause, with the number of passes so far."""
     pass_: PassedAgain | None = None
     """The most conclusive pass."""
     failing: Command | None = None

@@ -95,7 +95,7 @@ class Beside(Statement, frozen=True, kw_only=True):
     """The page of the other cause, or its name if it has no page; empty if both are new."""
     fix: Fix | None
     why: RuledOut = ""
-    """Why the other cause cannot explain the failure; empty if it was fixed."""
+    """Why the other cause cannot explain the failure; empty if that cause was fixed."""
 
 
 class Infrastructure(Statement, frozen=True, kw_only=True):

@@ -40,7 +40,7 @@ class CheckError(Exception):
 
 
 class Expectation(Struct, frozen=True):
-    """One thing that the files must contain."""
+    """One item that the input files, or the files that they name, must contain."""
 
     name: str
     match: Expression | None = None

@@ -33,4 +33,4 @@ def run(args: argparse.Namespace) -> int:
     """
     outcome = store_of(args).commit(args.address, text_of(args.file), args.version)
     version = f", version {outcome.version}" if outcome.version else ""
-    return answer(args, outcome, f"{outcome.address}: {'waits' if outcome.proposal else 'written'}{version}")
+    return answer(args, outcome, f"{outcome.address}: {'waits for review' if outcome.proposal else 'written'}{version}")

@@ -64,7 +64,7 @@ def require_content(layout: Layout) -> Layout:
 
 
 def without_wiki(layout: Layout) -> str:
-    """Return the message for a missing wiki, with how to choose or create one."""
+    """Return the message for a missing wiki, which says how to choose or create one."""
     return (
         f"no wiki in {layout.wiki}; give the project with --root, or create a wiki with `dvwiki init` (`pytest"
         f" --dvwiki` creates it at the first failure)"

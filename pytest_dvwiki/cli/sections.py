@@ -54,7 +54,7 @@ def run(args: argparse.Namespace) -> int:
             description=args.description,
             read_cap=args.read_cap,
         )
-        return answer(args, outcome, f"{outcome.address}: waits")
+        return answer(args, outcome, f"{outcome.address}: waits for review")
     schema = store.schema
     if args.format == "json":
         sections = [{**to_builtins(section), "address": str(section.address)} for section in schema.sections]

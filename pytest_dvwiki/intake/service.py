@@ -142,7 +142,7 @@ class WikiIngestService:
                     end = "was read and archived" if late else "was read and mentions no failure"
                     tell(self.llm, "stage", "report", f"{task}, which waited for a model, {end}")
                 except ModelError as error:
-                    _logger.warning("the report of %s still waits for a model: %s", task, error)
+                    _logger.warning("the report of %s is still waiting for a model: %s", task, error)
                     break
         return done
 
@@ -391,7 +391,7 @@ class WikiIngestService:
 
 
 class Done(Struct, frozen=True):
-    """The outcome of a call."""
+    """The outcome of archiving one call: its result, and the pages that belong to it or were left unchanged."""
 
     identity: str
     """The name of the call's record."""

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 FOLDER = Path(__file__).with_name("builtin")
 FILE = "compiled.json"
-"""Name of the file, next to the YAML files of the installed package; a checkout has none."""
+"""Name of the JSON file, which a wheel has next to the YAML files, and a checkout does not have."""
 FORMAT = 7
 """Version of the JSON. Increment it with every change to `Pattern`, `Subtype` or the search for literals."""
 

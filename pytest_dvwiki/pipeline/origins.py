@@ -85,7 +85,8 @@ def with_changes(
 class _Ranges:
     """The ranges of commits in which the failures of a run began, and the clues from the files changed in them.
 
-    `now` is the commit at which the ranges up to this run end; None if the repository is unchanged since the run.
+    `now` is the commit of the run, where ranges without a recorded end stop. If the repository is unchanged since the
+    run, it is None, and they stop at the current state, including uncommitted changes.
     """
 
     def __init__(self, vcs: Vcs, history: History, repository: Repository, now: str | None) -> None:
@@ -212,9 +213,9 @@ def doubt_about(cause: Cause, passed: Collection[str], now: Vcs, history: Histor
     Args:
         cause: The cause.
         passed: The tests that pass in the run.
-        now: The repository during the run.
+        now: The state of the repository during the run.
         history: The archive before the run.
-        repository: Compares the files.
+        repository: Compares the files of two states.
     """
     came, onset, reads = cause.first_bad, history.onset(cause.name), cause.occurrence.reads
     if cause.history is None or came is None or onset is None:

@@ -181,9 +181,9 @@ def _first_fix(fixes_since: Iterable[Fix]) -> Fix | None:
 
 
 def _is_of_other_modules(seen: Occurrence, by: Passing) -> bool:
-    """Return whether a simulation ended in Python before its first test, and a pass is from other test modules.
+    """Return whether a simulation stopped with a Python error before its first test, and other test modules passed.
 
-    Such a simulation has built its design, so a pass of other modules on the same design is no evidence of a fix.
+    The design of such a simulation was built, so a pass of other test modules on this design is no evidence of a fix.
     """
     read = [f"/{path}" for path in seen.reads if path.endswith(".py")]
     if seen.error_class != "python_error" or not read or not by.modules or len(seen.reads) >= MOST_READ:

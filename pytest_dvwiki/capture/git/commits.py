@@ -274,7 +274,7 @@ class Branch:
                 raise RefusedError(f"{self.name} cannot be moved: {git.stderr.read().strip()}")
 
     def _answer(self, *arguments: str) -> str | None:
-        """Return the output of a git command without the line end; None if the command fails."""
+        """Return the output of a git command without the trailing newline; None if the command fails."""
         try:
             return os.fsdecode(self._git(*arguments)).rstrip("\n")
         except RefusedError:

@@ -57,7 +57,7 @@ def known_or_new(
 
     Args:
         occurrences: The causes, the most important first.
-        vcs: The repository during the run.
+        vcs: The state of the repository during the run.
         history: The archive before the run.
         repository: Lists the commits between two runs.
         in_place: Maps a fingerprint to whether the sources still have the changes of its newest fix; None if unknown.
@@ -210,12 +210,12 @@ def _suspected(text: str, occurrence: Occurrence) -> str:
 
 
 def is_undone(known: FirstBad, vcs: Vcs, repository: Repository, reads: Sequence[str] = ()) -> bool:
-    """Return whether a failing run has none of a range's changes, so that another change made it fail.
+    """Return whether a failing run lacks all changes of a range, which means that another change made it fail.
 
     Args:
         known: The range.
-        vcs: The repository during the run.
-        repository: Compares the files.
+        vcs: The state of the repository during the run.
+        repository: Compares the files of two states.
         reads: Files that the failing simulation read; changes of files that it did not read are ignored. If empty, all
             files of the range count.
     """
@@ -414,7 +414,7 @@ def narrowed(
 
     Args:
         failing: Causes with tests that pass now.
-        vcs: The repository during the run.
+        vcs: The state of the repository during the run.
         history: The archive before the run.
         repository: Lists the commits between two runs.
     """

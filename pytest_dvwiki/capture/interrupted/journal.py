@@ -38,7 +38,7 @@ SUFFIX = ".jsonl"
 
 
 class Begin(Struct, frozen=True):
-    """An item that started a child process."""
+    """The journal entry of a pytest item that started a child process."""
 
     nodeid: str
     spool: tuple[str, ...]
@@ -54,7 +54,7 @@ class Begin(Struct, frozen=True):
     config: str | None = None
     """12 hex digits of the configuration that the child runs."""
     call: Call | None = None
-    """The session's call of pytest, for the commands that rerun tests."""
+    """How pytest was called in the session, to build the commands that rerun tests."""
 
 
 class NoPlaceError(OSError):

@@ -412,7 +412,7 @@ def values_in_log(log: str) -> dict[str, str]:
 
 @functools.cache
 def _expressions() -> tuple[re.Pattern[str], re.Pattern[str], re.Pattern[str]]:
-    """Return expressions for the call of a simulator in a log, for a simulator's banner, and for the top in a call."""
+    """Return expressions that find, in a log, a simulator's call, its banner, and the top module named in its call."""
     called = [name for tool in simulators.tools() for name in tool.called_by_make]
     # Programs whose banner has another name are left out: only Icarus, which is the default.
     banners = [name for tool in simulators.tools() for name in tool.called_by_make if name in tool.banners]

@@ -135,7 +135,7 @@ def _choices(
     likely: Mapping[str, str],
     environment: Mapping[str, str],
 ) -> dict[str, list[str | None]]:
-    """Return the values that variables from outside may have had, the likeliest first; None means not set."""
+    """Return the values that variables set outside the Makefile may have had, likeliest first; None means not set."""
     found: dict[str, dict[str, None]] = {}
     known = {**logged, **{old: logged[new] for old, new in OLD_NAMES.items() if new in logged}}
     known |= {new: logged[old] for old, new in OLD_NAMES.items() if old in logged}

@@ -399,7 +399,7 @@ def _joined(program: Program, word: str) -> tuple[Kind | None, str]:
 
 
 def _is_generated(path: str) -> bool:
-    """Return whether a file has the name of one that a runner writes for the compiler."""
+    """Return whether a file is named like those that a runner generates for the compiler."""
     return os.path.basename(path) in _GENERATED  # noqa: PTH119  # joined as text
 
 

@@ -271,7 +271,7 @@ class _Splitter:
         """Whether the manager's lines contain its name."""
         self._commands: list[tuple[str, str]] = []
         self._failed: list[tuple[str, str]] = []
-        """Commands before the last line in which make reports that it stopped."""
+        """Commands of builds that failed since the last simulation, up to the last report that make stopped."""
         self._stopped = False
         """Whether make has stopped since the simulator started, so that no test is running."""
         self._folders: list[str] = []

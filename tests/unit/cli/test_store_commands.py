@@ -109,7 +109,7 @@ def test_a_section_is_proposed_and_takes_effect_when_accepted(shell: Shell, plac
     before = (place.wiki / "schema.yaml").read_text("utf-8")
     done = shell("sections", "propose", "decisions", *words)
     (proposal,) = ReviewQueue(place).pending()
-    assert done[1] == f"decisions: waits; a person has to accept it: `dvwiki review accept {proposal.id}`\n"
+    assert done[1] == f"decisions: waits for review; a person has to accept it: `dvwiki review accept {proposal.id}`\n"
     assert "denied" in shell("append", "decisions", "--text", "We wait.")[2]
     assert shell("review", "accept", proposal.id, "--by", "Ann")[:2] == (0, "decisions is a section now\n")
     assert "decisions" in load_schema(place.wiki).writable("agent")
@@ -121,7 +121,8 @@ def test_a_section_is_proposed_and_takes_effect_when_accepted(shell: Shell, plac
 
 def test_a_draft_is_shown_edited_and_accepted(shell: Shell, place: Layout) -> None:
     draft = SPEC.replace("Bursts", "Wrapping bursts")
-    assert shell("commit", "specs/axi/wrap", text=draft)[1].startswith("specs/axi/wrap: waits; a person has to accept")
+    said = shell("commit", "specs/axi/wrap", text=draft)[1]
+    assert said.startswith("specs/axi/wrap: waits for review; a person has to accept")
     (proposal,) = ReviewQueue(place).pending()
     listed = shell("review")[1].splitlines()
     assert (
