@@ -61,6 +61,7 @@ def only_config(project: Project, record: dict[str, Any], simulator: str) -> str
     return config
 
 
+@pytest.mark.further_mode
 @needs_cocotb_test
 def test_a_skipped_build_keeps_the_configuration_of_the_last_one(project: Project) -> None:
     record = ran(project, "-n", "2", "test_runner.py", "test_cocotb_test.py")

@@ -93,7 +93,10 @@ def test_the_terminal_says_what_is_new_and_what_is_known(project: Project, flow:
 
 @pytest.mark.parametrize(
     ("session", "item"),
-    [("runner", "test_runner.py::test_checks"), ("native", "test_native.py::test_checks")],
+    [
+        pytest.param("runner", "test_runner.py::test_checks", marks=pytest.mark.further_mode),
+        ("native", "test_native.py::test_checks"),
+    ],
 )
 def test_a_runner_with_many_failing_tests_gives_each_once(shared: Path, session: str, item: str) -> None:
     record = of_session(shared, session).record

@@ -66,10 +66,11 @@ def assert_found(record: Record, expected: dict[str, tuple[str, str]]) -> None:
     "mode",
     [
         pytest.param((), id="default"),
-        pytest.param(("-s",), id="s", marks=pytest.mark.further_mode),
-        pytest.param(("-n", "2"), id="n2", marks=pytest.mark.further_mode),
+        pytest.param(("-s",), id="s"),
+        pytest.param(("-n", "2"), id="n2"),
     ],
 )
+@pytest.mark.further_mode
 def test_cocotb_test_tells_every_cause_in_every_mode(tmp_path: Path, mode: tuple[str, ...]) -> None:
     project = Project.copy("flows", tmp_path / "flows")
     call = project.run(*mode, "test_cocotb_test.py")
@@ -101,7 +102,8 @@ def test_a_make_that_a_test_runs_is_read_as_cocotb_s_own_flow(tmp_path: Path) ->
 
 
 @needs_make
-@pytest.mark.parametrize("mode", [(), pytest.param(("-s",), marks=pytest.mark.further_mode)], ids=["default", "s"])
+@pytest.mark.further_mode
+@pytest.mark.parametrize("mode", [(), ("-s",)], ids=["default", "s"])
 def test_a_make_behind_a_shell_or_a_limit_is_read_like_one_that_is_called(
     tmp_path: Path, mode: tuple[str, ...]
 ) -> None:
