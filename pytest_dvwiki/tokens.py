@@ -42,7 +42,7 @@ def counting(tokenizer: Path | None) -> Count:
     try:
         return _exact(tokenizer)
     except Exception as error:  # noqa: BLE001 (the library raises plain exceptions; a prompt is made all the same)
-        _logger.warning("context_tokenizer %s: %s; tokens are counted by a rule", tokenizer, _reason(error))
+        _logger.warning("context_tokenizer %s: %s; the number of tokens is estimated", tokenizer, _reason(error))
         return by_rule
 
 

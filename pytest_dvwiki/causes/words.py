@@ -221,7 +221,7 @@ def _introduced(statement: of.Came, style: Style) -> str:
 
 
 def _last_pass(found: FirstBad, good: str, bad: str, where: str) -> str:
-    """Return where a cause was seen, and when its test passed before that, perhaps by chance."""
+    """Return where a cause was seen and its test's last pass before that, with another seed or maybe by chance."""
     how = "with another seed" if found.passed_with == "other" else "maybe by chance"
     if found.good == found.bad and not found.dirty:
         return f"{bad}, where it passed before {how}"
@@ -413,7 +413,7 @@ def of_passes(statement: Passed) -> str:
     """
     if statement.word == "HELD":
         passes = statement.fix.passes if statement.fix is not None else 0
-        rest = "no test that it fixed failed with the cause" if statement.no_fix else "the cause did not return"
+        rest = "no test that it fixed failed from this cause again" if statement.no_fix else "the cause did not return"
         return f"the fix holds: {count(passes, 'run')} passed, and {rest}"
     again = statement.pass_
     if again is None and statement.fix is not None:
@@ -451,7 +451,7 @@ _NO_FIX = {
 
 
 def no_fix(changed: str, seed: str | None, failed_seed: str | None) -> str:
-    """Return why a pass proves no fix, given what changed between failure and pass."""
+    """Return why a pass does not prove a fix, given what changed between failure and pass."""
     if changed == "seed":
         if failed_seed in {None, UNKNOWN_SEED} or seed is None:
             return _NO_FIX["seed"]

@@ -97,7 +97,7 @@ def _commits(repository: Repository, given: str | None) -> dict[str, Any]:
         found[0] = found[1]
     commits = [commit for commit in found if commit]
     if len(commits) < len(found):
-        raise UsageError(f"--commit {given}: git knows no such commit in {repository.root}; fetch it, or give another")
+        raise UsageError(f"--commit {given}: no such commit in {repository.root}; fetch it, or give another commit")
     between = repository.between(*commits)
     return {
         "commits": tuple(commits),

@@ -596,7 +596,7 @@ def _vcs(settings: Settings, commit: str | None) -> Vcs:
     found = repository.commit(commit)
     if found is None:
         raise UsageError(
-            f"--commit {commit}: git knows no such commit in {settings.layout.root}; fetch it, or give another"
+            f"--commit {commit}: no such commit in {settings.layout.root}; fetch it, or give another commit"
         )
     now = repository.state()
     # If that commit is checked out with uncommitted changes, the files may have been made with these changes.

@@ -145,7 +145,7 @@ class _Markdown:
         """Whether the group is a page's frontmatter; if so, the heading below it continues the group."""
         self._name = ""
         self._lines: list[str] = []
-        """The lines read so far of the field `_name`."""
+        """The lines of the field `_name` that have been read so far."""
 
     def read(self, text: str) -> list[dict[str, str]]:
         """Return the groups of fields in a text."""

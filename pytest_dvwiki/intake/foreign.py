@@ -232,7 +232,7 @@ def _add_undated(page: ForeignPage, name: str, seen: Occurrence, named: int) -> 
         undated += not begins
         page.records.append(_record(page, name if begins else f"{name}_undated", day, number, occurrences=(seen,)))
     if undated:
-        page.notes.append(f"{count(undated, 'run')} without a date, dated {last}")
+        page.notes.append(f"{count(undated, 'run')} without a date, so {last} is used")
     if wanted < named:
         page.notes.append(f"hit_count is {wanted}, but the pages mention {named} runs")
 
@@ -260,7 +260,7 @@ def _bug(page: ForeignPage, config: WikiConfig, _: Sequence[ForeignPage]) -> Non
         day = first if number == 0 else last
         page.records.append(_record(page, task, day, number, occurrences=(seen,)))
     if len(tasks) > 2:  # noqa: PLR2004  # the first and the last have a day
-        page.notes.append(f"{count(len(tasks) - 2, 'run')} without a date, dated {last}")
+        page.notes.append(f"{count(len(tasks) - 2, 'run')} without a date, so {last} is used")
 
 
 def _hole(page: ForeignPage, *_: object) -> None:
@@ -333,7 +333,7 @@ def _sections(page: ForeignPage) -> Iterator[tuple[str, str]]:
 
 
 def _with_notes(text: str, page: ForeignPage) -> str:
-    """Add to the notes of a bug page its former name, and the sections that bug pages here do not have."""
+    """Return a bug page with its former name, and all sections that bug pages here do not have, added to its notes."""
     rest = [f"{heading}: {words}" for heading, words in _sections(page) if words and parts.part(text, heading) is None]
     found = parts.part(text, "Notes")
     if found is None:

@@ -140,7 +140,7 @@ class _Known:
         return ToolAnswer(data={"run": shown}, text=head, key="causes", rows=rows, more=_MORE)
 
     def _row(self, data: dict[str, Any], head: str, advice: tuple[str, ...], cause: Cause | None) -> Row:
-        """Return a cause with what is known about it."""
+        """Return a row about a failure; if its cause is on record, with page, fixes, statements and rerun command."""
         if cause is None:
             return Row(
                 {**data, "page": None, "tests": 0, "fixes": [], "statements": [], "rerun": None},

@@ -180,7 +180,7 @@ class StillFailing(Struct, frozen=True, kw_only=True):
     seed_unknown: bool = False
     """Whether failures of the test had seeds, but none is recorded."""
     one_of_several: bool = False
-    """Whether the failed folder builds several designs, so the design that failed may not have been built since."""
+    """Whether the failure is a failed build in a folder with several designs, and not all of them were built since."""
     proof: int = 0
     """Rank of the strongest pass since the failure, from `records.fixes.proof`; 0 without a pass."""
     evidence: str = ""

@@ -26,7 +26,7 @@ _COMMON = (
     "mismatch", "licens", "licenc", "signal ",
 )  # fmt: skip
 _SHORT = 5
-"""Length from which a literal occurs in few irrelevant lines; each character less doubles the cost of the scan."""
+"""Minimum length of a literal that is cheap to scan for; the cost of a shorter one doubles per missing character."""
 _EACH = 0.02
 
 

@@ -211,9 +211,11 @@ def _fix_between(failing: StillFailing, vcs: Vcs, difference: Difference, reposi
 def _up_to_restored(
     found: _FixRange, failing: StillFailing, vcs: Vcs, history: History, repository: Repository
 ) -> _FixRange:
-    """Return the range of a fix up to the first commit at which the cause was absent, even if that commit never ran.
+    """Shorten the range of a fix to end at the first commit that restored the files of an earlier pass.
 
-    At that commit, everything that the failing simulation read was again as at the pass that proves the cause absent.
+    At that commit, all files that the failing simulation read had the same content as in a passing run without the
+    cause. The commit therefore fixes the cause, even if no run tested it. Without such a commit, the range is returned
+    as it is.
     """
     first, last = found.ends
     difference = found.difference

@@ -131,7 +131,7 @@ class CauseHistory(Struct, frozen=True, kw_only=True):
 
     @property
     def origin_fix(self) -> FixState | None:
-        """Return the newest fix if it held and points to another origin than the last failure; otherwise None."""
+        """Return the newest fix if it held and its origin differs from that of the last failure; otherwise None."""
         state = self.fixes[-1] if fixes.is_fixed(self.fixes) else None
         last = next((row.finished for row in self.rows if not row.without_fix), "")
         if state is None or state.fix.result != "held" or state.other_passes < state.other_tests:
@@ -257,8 +257,13 @@ def _earlier_origins(
 ) -> Iterator[tuple[str, OriginType]]:
     """Yield earlier failures that may have had a different fault: a description, and the side to which they pointed.
 
-    These are the last failure before each of the given fixes, and the failure in each run that found a certain range of
-    commits, except for the newest such run.
+    These are the last failure before each fix in `outlived`, and the failure in each run that found for certain which
+    commits introduced the cause. The newest of these runs is left out.
+
+    Args:
+        archive: The records.
+        fingerprints: The fingerprints of the cause.
+        outlived: Fixes after which the cause came back.
     """
     present = tables.json_list(archive.present(fingerprints))
     for state in outlived:

@@ -54,11 +54,11 @@ Result = Literal["open", "held", "failed"]
 PROVES: frozenset[Change] = frozenset({"commit", "uncommitted", "unrecorded"})
 """Changes between failure and pass that may have fixed the test."""
 OF_EDITS = 2
-"""Rank of the proof by a pass of a run with uncommitted changes, or with an unrecorded commit."""
+"""Rank of a pass with uncommitted changes, or at an unrecorded commit, as proof of a fix."""
 ANY_SEED = 3
-"""Rank of the proof by a pass at a commit, with a seed other than the failing one."""
+"""Rank of a pass at a commit, but not with the failing seed, as proof of a fix."""
 CERTAIN = 4
-"""Rank of the proof by a pass at a commit, with the failing seed; no later pass adds to this proof."""
+"""Rank of a pass at a commit with the failing seed, as proof of a fix; no later pass can strengthen it."""
 UNRECORDED = "a change that is not on record"
 """Description of a fix that neither git nor a person describes."""
 _RANK = {"git": 0, "agent": 1, "person": 2}

@@ -136,7 +136,10 @@ def _proposed(db: sqlite3.Connection, cause: str) -> tuple[str, str] | None:
 
 
 def _newest_that_held(db: sqlite3.Connection, pattern: str | None, before: str) -> tuple[str, str] | None:
-    """Return the newest fix before a sort key that still holds, for any cause of a pattern: its cause and sort key."""
+    """Return cause and sort key of the newest fix that still holds, among all causes of a pattern.
+
+    Only fixes with a sort key less than `before` count.
+    """
     found: tuple[str, str] | None = db.execute(
         "SELECT fingerprint, holding FROM fix_states WHERE pattern = ? AND holding < ?"
         " ORDER BY holding DESC, fingerprint DESC LIMIT 1",

@@ -56,7 +56,7 @@ _MOST_SEEDS = 6
 _MOST_TESTS = 3
 _EXCERPT_LINES = 14
 _RIGHT = 80
-"""Column for the end of the origin, if the terminal is wide enough."""
+"""Column to which the origin is right-aligned, if the terminal is wide enough."""
 _BARE_CHECKS = ("AssertionError ", "AssertionError: assert ")
 """Prefixes of the message of an assertion without a text; the message then does not show the compared expressions."""
 _ORIGINS: dict[OriginType, str] = {
@@ -334,16 +334,17 @@ def _passes(session: Session, width: int) -> Iterator[Line]:
         yield Line("")
         yield Line(f"{each.word:<10} {each.cause.label if each.cause is not None else each.name}", _MARKUP[each.word])
         passing = [test for test in each.tests if test not in each.fails_inside]
-        for tests, verbs, what in (
-            (passing, ("passes", "pass"), "again"),
-            (each.fails_inside, ("gets", "get"), "past this error, but a test inside fails"),
+        past = "past this error, but a test in"
+        for tests, verbs in (
+            (passing, ("passes again", "pass again")),
+            (each.fails_inside, (f"gets {past} it fails", f"get {past} each of them fails")),
         ):
             names = list(dict.fromkeys(map(_short, tests)))
             more = f", +{len(names) - _MOST_TESTS}" if len(names) > _MOST_TESTS else ""
             verb = verbs[0] if len(names) == 1 else verbs[1]
             shown = ", ".join(names[:_MOST_TESTS])
             if names:
-                yield from _wrapped(f"{count(len(names), 'test')} {verb} {what}: {shown}{more}", width)
+                yield from _wrapped(f"{count(len(names), 'test')} {verb}: {shown}{more}", width)
         fix = fix_text(each.fix, _STYLE) if each.fix is not None else ""
         if each.word == "PASSED":
             yield from _wrapped(fix, width, label="since")

@@ -114,7 +114,10 @@ class MainRole:
     # Reports
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        """Add every report: from this process, xdist workers or cocotb's simulators, or about a crashed worker."""
+        """Add the report to the ledger, and write its failures to the journal.
+
+        Reports come from this process, xdist workers or cocotb's simulators, or are about a crashed worker.
+        """
         with self._taking:
             failures = self._ledger.add(report)
             if failures and not self._is_journaled_elsewhere(report):

@@ -65,7 +65,7 @@ class SpecGenerator:
 
     Args:
         layout: The project, with its prompt files and the review queue for drafts.
-        model: The model; None if all rounds have saved results. With None, a round without one fails.
+        model: The model; None to use only saved results. A round without a saved result then fails.
         model_name: Name of the model in the settings; results of other models are not reused.
         activity: Called with each line of progress.
         debug: Folder for the files of the rounds; None for a hidden folder next to the specification.

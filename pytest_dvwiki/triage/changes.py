@@ -121,7 +121,8 @@ class _ChangedFiles(Struct, frozen=True, kw_only=True):
         choosing = self.choosing
         if self.lacking is None or not choosing or any(is_among(file, (self.lacking,)) for file in self.files):
             return None
-        text = f"{few(choosing, 1)}, which may choose the sources, changed {self.span}, but {self.lacking} did not"
+        unchanged = f"{self.lacking}, which instantiates the missing module, did not"
+        text = f"{few(choosing, 1)}, which may choose the sources, changed {self.span}, but {unchanged}"
         return Clue("changes", "TB_BUG", text)
 
     def of_one_side(self) -> Iterator[Clue]:
@@ -154,7 +155,7 @@ class _ChangedFiles(Struct, frozen=True, kw_only=True):
         asks = f"{few(asking, 1)}, which names the top level"
         calling = [file for file in self.files if _SCRIPTS.search(file) and not is_prose(file, self.sources)]
         if asking and all(file in asking or is_prose(file, self.sources) for file in self.files):
-            text = f"no HDL file of the repository changed {self.span}, but {asks}"
+            text = f"no HDL file of the repository changed {self.span}, but {asks}, did"
             yield Clue(ASKS, "TB_BUG", text, WEIGHTS[self._kind])
         elif asking:
             yield Clue(ASKS, "UNKNOWN", f"{asks}, also changed {self.span}")

@@ -44,8 +44,8 @@ def _assertion(finding: FirstCause, label: tuple[str, str]) -> tuple[str, str]:
     """Return the label of a Python assertion, or of an exception used like one.
 
     Without a simulator the label is `python_error`. In a simulation, a comparison of two values is a failed check,
-    no matter what the message says. An assertion with words about a limit keeps the limit's label, unless it shows a
-    value of the design.
+    no matter what the message says. But if the message is about a timeout, protocol violation or missed coverage, that
+    label is kept, unless the assertion tests a value of the design for equality.
     """
     pattern = finding.choice.candidate.pattern if finding.choice is not None else None
     if not finding.in_simulator and not (pattern is not None and "cocotb" in pattern.tools):

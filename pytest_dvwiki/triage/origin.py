@@ -334,7 +334,7 @@ def undecided(kind: str) -> Clue:
 
 
 def _what_would_decide(clues: Sequence[Clue]) -> str:
-    """Return what would decide between two explanations, and which passing runs to compare with.
+    """Return what would decide between two explanations, and which passing runs would help as a comparison.
 
     A pass with another seed or simulator decides nothing by itself, but can be compared with the failing run.
     """
@@ -342,7 +342,7 @@ def _what_would_decide(clues: Sequence[Clue]) -> str:
     other = {"another seed": {"some seeds", DIRECTED}, "another simulator": {"another simulator passes"}}
     compared = " or ".join(text for text, kinds in other.items() if known.isdisjoint(kinds))
     change = "" if known & {"changes", "likely changes"} else "a change on one side only since its last pass, "
-    pass_ = f"; to compare with: a pass with {compared}" if compared else ""
+    pass_ = f"; a pass with {compared} would help as a comparison" if compared else ""
     return f"{WOULD_DECIDE}{change}a fix that holds, or a person's decision{pass_}"
 
 

@@ -112,8 +112,8 @@ def check_calibration(shown: Iterable[Decile]) -> Iterator[Finding]:
                 "bugs/_index.md",
                 0,
                 "calibration",
-                f"people agreed with {decile.right} of {decile.count} verdicts of {decile.low}-{decile.high}%, "
-                f"expected about {decile.mean * decile.count:.0f}{mostly}",
+                f"people agreed with {decile.right} of {decile.count} verdicts of {decile.low}-{decile.high}% "
+                f"confidence, where about {decile.mean * decile.count:.0f} were expected{mostly}",
             )
 
 

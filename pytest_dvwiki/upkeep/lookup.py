@@ -33,11 +33,11 @@ def commit_called(settings: Settings, digits: str) -> str:
     """Return the first 12 digits of a commit's hash, given at least seven.
 
     Raises:
-        LookupError: There are too few digits, or git knows no such commit.
+        LookupError: There are too few digits, or no such commit.
     """
     found = Repository.of(settings).commit(digits) if _COMMIT.fullmatch(digits) else None
     if not found:
-        raise LookupError(f"commit {digits!r:.80}: git knows no such commit here; give seven or more of its digits")
+        raise LookupError(f"commit {digits!r:.80}: no such commit in the repository; give seven or more of its digits")
     return found[:12]
 
 

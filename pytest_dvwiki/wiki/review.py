@@ -144,10 +144,10 @@ class ReviewQueue:
         return found
 
     def edit(self, proposal_id: str, text: str, *, by: str) -> Proposal:
-        """Change the text of an undecided proposal, and return the proposal; its id stays.
+        """Change the text of an undecided proposal, but not its id, and return the proposal.
 
         Raises:
-            ReviewError: The proposal cannot be read, is decided already, or would have no text.
+            ReviewError: The proposal cannot be read or was already decided, or the new text is empty.
         """
         text = redact(text).strip()
         if not text:

@@ -951,9 +951,9 @@ class _Suspects(Struct, frozen=True):
 
     @property
     def lacked_change(self) -> str:
-        """Return the kind of change of files that the failing run may have lacked.
+        """Return git's letter (`A` or `D`) for changed files that the failing run did not have.
 
-        It is git's letter, or empty if the evidence reports nothing missing.
+        Empty if the failure has a text, and the text does not report that something is missing.
         """
         return self.absent if not self.text or _MISSES.search(self.text) else ""
 

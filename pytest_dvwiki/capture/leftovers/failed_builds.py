@@ -187,7 +187,7 @@ def _folder_of(name: str) -> str:
 
 
 def _outside_tests(parts: Iterable[Regression]) -> Iterator[str | None]:
-    """Yield the lines of a log that are outside tests; None stands for the tests of each simulation."""
+    """Yield the lines of a log that are outside tests; the tests of each simulation are replaced by one None."""
     for part in parts:
         yield from (line for _, line in part.preamble)
         if part.blocks:

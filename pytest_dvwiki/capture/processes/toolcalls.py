@@ -355,7 +355,7 @@ class _CallReader:
 
 
 def _with_imports(call: ToolCall, program: Program, words: Sequence[str]) -> ToolCall:
-    """Note in a call whether it imports sources, or analyses imported ones."""
+    """Return a call with `imports` and `analyses_imported` set from the subcommand, which is the first word."""
     imports, follows = (not chosen.isdisjoint(words[:1]) for chosen in (program.imports, program.analyses_imported))
     return replace(call, imports=imports, analyses_imported=follows)
 

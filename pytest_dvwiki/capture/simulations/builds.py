@@ -116,7 +116,7 @@ def _name_hash(name: str) -> str:
 
 
 NOTHING_KNOWN = _hash(set())[:8]
-"""The digits of a build without any configuration items; they do not distinguish designs."""
+"""The hash of a build for which no configuration items are known. Different designs can have this hash."""
 
 
 class Builds:
@@ -366,9 +366,10 @@ def _setup(build: Build | None, call: ToolCall, run: Iterable[str]) -> Setup:
 
 
 def _is_made_for_tops(build: Build, call: ToolCall) -> bool:
-    """Return whether a call runs a build for which the tool analysed no more than the tops need, from one library.
+    """Return whether a call runs a build in which the tool analysed only the imported sources that the tops need.
 
-    A build that failed does not count: the tool may have failed when it looked for the units of all sources.
+    All of them must be in the library of the call. A failed build does not count: the tool may have failed while it
+    searched all sources for their units, before it chose any of them.
     """
     library = call.library.lower() or _WORK
     return call.runs and bool(build.imported_for) and build.imported_into == (library,)

@@ -159,7 +159,7 @@ class _Scan:
         self._left_out = 0
         self._summaries = 0
         self._boundary: tuple[int, str] | None = None
-        """The last boundary before the current line: number and text."""
+        """Number and text of the last line so far that starts or ends a test, or summarises all tests."""
         self._wants_boundary = False
         """Whether a message was kept after the last boundary."""
         self._ends: dict[Canceller, tuple[int, str]] = {}

@@ -58,7 +58,7 @@ def section(
     parts += [f"{sentence(words)} {cite(each.task_id)}" for each, words in stated if isinstance(each, Proposed)]
     if history.unproven:
         passes = "\n".join(f"- {_unproven(each)} {cite(each.task_id)}" for each in history.unproven)
-        parts.append(f"Passes that prove no fix, newest first:\n\n{passes}")
+        parts.append(f"Passes that do not prove a fix, newest first:\n\n{passes}")
     return "\n\n".join(parts)
 
 

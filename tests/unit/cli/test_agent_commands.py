@@ -268,7 +268,7 @@ def test_a_fix_names_its_commits(place: Layout, capsys: pytest.CaptureFixture[st
         "c": [one, one],
     }
     assert main(["fix", CAUSE, "--text", "d", "--commit", "nowhere"]) == 2
-    assert "--commit nowhere: git knows no such commit" in capsys.readouterr().err
+    assert "--commit nowhere: no such commit" in capsys.readouterr().err
     assert len(fixes(place)) == 3
 
 

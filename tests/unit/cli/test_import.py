@@ -38,7 +38,7 @@ def metadata(path: Path) -> dict[str, Any]:
 def test_the_pages_of_the_specification_are_taken_over_whole(other: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["import", str(other)]) == 0
     out = capsys.readouterr().out
-    assert "patterns/missing_timescale.md: 7 runs, 3 with a reported fix; 4 runs without a date, dated " in out
+    assert "patterns/missing_timescale.md: 7 runs, 3 with a reported fix; 4 runs without a date, so " in out
     assert out.endswith("4 pages, 10 runs: 10 new\n")
     pattern = wiki() / "patterns" / "missing_timescale.md"
     found = metadata(pattern)

@@ -437,7 +437,7 @@ def test_a_proposed_fix_is_confirmed_by_runs_that_pass_with_its_commit(server: M
     page = bug(place)
     fix = {"section": "Resolution", "text": "Reset the read pointer."}
     unknown = write(server("agent"), "dvwiki_append", page, **fix, commit="1234567")
-    assert "git knows no such commit" in unknown["reason"]
+    assert "no such commit in the repository" in unknown["reason"]
     assert write(server("agent"), "dvwiki_append", page, **fix, commit=commit[:8])["status"] == "done"
     assert (
         f"fix proposed with commit `{commit[:12]}`: Reset the read pointer." in (place.wiki / f"{page}.md").read_text()

@@ -634,7 +634,7 @@ def test_a_fix_that_holds_while_other_tests_fail_does_not_say_that_the_cause_is_
     since = passes(RECORD, known=on_record.cause(HELD, rows=(later,)), lasting=held, written=True)
     for each in (archived, since):
         text = " ".join(" ".join(shown(archived=each)).split())
-        assert "the fix holds: 4 runs passed, and no test that it fixed failed with the cause" in text
+        assert "the fix holds: 4 runs passed, and no test that it fixed failed from this cause again" in text
 
 
 def test_a_failed_check_shows_where_it_stands() -> None:

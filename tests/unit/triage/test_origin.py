@@ -36,8 +36,8 @@ FRAME = Frame(file="tb/a.py", line=1, function="f")
 MISMATCH = load_registry().get("uvm.scoreboard_mismatch")
 COMMIT = "1f0c3a2d9e"
 DECIDES = (
-    "what would decide: a change on one side only since its last pass, a fix that holds, or a person's decision; to "
-    "compare with: a pass with another seed or another simulator"
+    "what would decide: a change on one side only since its last pass, a fix that holds, or a person's decision; a "
+    "pass with another seed or another simulator would help as a comparison"
 )
 
 

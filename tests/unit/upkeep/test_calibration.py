@@ -77,9 +77,11 @@ def test_confidences_that_promise_too_much_are_found_with_the_patterns(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     judged(tmp_path, FEWEST, wrong=12)
-    assert found(tmp_path) == [
-        "people agreed with 8 of 20 verdicts of 80-89%, expected about 16; wrong most often: own.check (12)"
-    ]
+    (told,) = found(tmp_path)
+    assert told == (
+        "people agreed with 8 of 20 verdicts of 80-89% confidence, where about 16 were expected; "
+        "wrong most often: own.check (12)"
+    )
     assert main(["lint", "--root", str(tmp_path), "--format", "json"]) == 1
     (shown,) = json.loads(capsys.readouterr().out)["calibration"]
     assert shown == {"low": 80, "high": 89, "mean": 0.82, "causes": 20, "right": 8}
