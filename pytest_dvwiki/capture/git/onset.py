@@ -84,10 +84,25 @@ def known_or_new(
             onset = replace(onset, commit=None, first_bad=None)
         found, is_new = _range_of(occurrence, vcs, onset, history, repository)
         if found is not None:
-            known[occurrence.fingerprint] = found
+            ordered = _with_undone_last(found, vcs, repository)
+            if ordered.log != found.log:
+                is_new = onset.first_bad is None or _said(ordered) != _said(onset.first_bad)
+            known[occurrence.fingerprint] = found = ordered
         if found is not None and is_new:
             news.append(found)
     return known, tuple(news)
+
+
+def _with_undone_last(found: FirstBad, vcs: Vcs, repository: Repository) -> FirstBad:
+    """Put those commits of a range last whose changes are undone in a failing run: another commit made it fail."""
+    likely = found.likely
+    if not found.is_certain or found.dirty or found.likely_count < 2:  # noqa: PLR2004
+        return found
+    undone = repository.undone((found.good, found.bad), found.files, vcs)
+    if undone.isdisjoint(likely) or undone.issuperset(likely):
+        return found
+    log = (*sorted(likely, key=lambda line: line in undone), *found.log[len(likely) :])
+    return replace(found, log=log)
 
 
 def _was_fixed(occurrence: Occurrence, history: History) -> bool:
@@ -235,6 +250,10 @@ def is_undone(known: FirstBad, vcs: Vcs, repository: Repository, reads: Sequence
 
 def _identity(first_bad: FirstBad) -> tuple[object, ...]:
     return first_bad.good, first_bad.bad, first_bad.passed_with, first_bad.dirty, first_bad.log, first_bad.unread_count
+
+
+def _said(first_bad: FirstBad) -> tuple[object, ...]:
+    return *_identity(first_bad), first_bad.passed_after, first_bad.maybe_newer
 
 
 class _Start(NamedTuple):

@@ -443,6 +443,20 @@ class Repository:
                 left = [file for file in left if file in code]
         return tuple(file for file in files if file not in left)
 
+    def undone(self, span: tuple[str, str], files: Sequence[str], now: Vcs) -> set[str]:
+        """Return the commits of a range whose changes are all undone now, each as in `git log --oneline`.
+
+        Args:
+            span: Full hashes of the ends of the range.
+            files: Files that the commits changed.
+            now: The current state; the result is empty if it has uncommitted changes.
+        """
+        if now.dirty or now.commit is None or is_revision(*span, now.commit):
+            return set()
+        commits = [f"{span[0]}..{span[1]}", "--no-merges"]
+        listing = Listing(self._git, commits, self._sources, files, reads=(), failed=span[1])
+        return listing.cancelled(self._lines(span[0], now.commit))
+
     def changes_back_elsewhere(
         self, files: Sequence[str], restored: Collection[str], span: tuple[str, str], came: tuple[str, str]
     ) -> bool:

@@ -271,6 +271,32 @@ def test_later_failures_say_nothing_new_but_show_what_is_known(project: Project)
     assert shown.bad == bad
 
 
+def test_a_commit_whose_changes_are_undone_in_a_failing_run_comes_last(project: Project) -> None:
+    """Without its changes, the tests still fail, so another commit introduced the cause."""
+    reads = ("rtl/fifo.sv", "rtl/regs.sv")
+    project.commit("regs", "rtl/regs.sv")
+    project.run(seed="1", named=True)
+    project.commit("fifo: rework")
+    project.commit("fifo: more")
+    project.commit("regs: rework", "rtl/regs.sv")
+
+    def order() -> list[str]:
+        found = project.first_bad(seed="1", reads=reads)
+        assert found is not None
+        assert found.log_count == 3
+        return [line.partition(" ")[2] for line in found.log]
+
+    assert order() == ["regs: rework", "fifo: more", "fifo: rework"]
+    git(project.root, "revert", "--no-edit", "HEAD")
+    assert order() == ["fifo: more", "fifo: rework", "regs: rework"]
+    project.commit("regs: again", "rtl/regs.sv")
+    archived = project.run(fails=True, seed="1", reads=reads)
+    assert archived.causes[0].first_bad is not None
+    assert archived.causes[0].first_bad.log[-1].endswith("regs: rework"), "an earlier failing run lacked it"
+    assert archived.record is not None
+    assert archived.record.first_bad == ()
+
+
 def test_runs_between_narrow_it_down_whether_they_pass_or_fail(project: Project) -> None:
     project.run()
     commits = [project.commit(f"fifo: step {number}") for number in range(5)]
