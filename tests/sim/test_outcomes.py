@@ -21,7 +21,12 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.sim
 
 
-LEFT_OUT = ("ghdl_", "verilator", "cocotb_test_", "runner_thread")
+LEFT_OUT = (
+    "ghdl_",
+    "verilator",
+    "cocotb_test_",
+    *(f"runner_{name}" for name in ("crash", "interrupted", "killed", "reruns", "thread")),
+)
 """Slow sessions with the same results as others on Icarus; only `make outcomes` runs them."""
 NOT_COMPARED = ("verilator", "ghdl", "cocotb_test", "native_timeout", "runner_timeout")
 """Slow sessions that are not run a second time without the plugin."""
