@@ -253,9 +253,9 @@ def _next_steps(
         match each:
             case Accepted():
                 yield from _wrapped(words, width, label="waived")
-            case Came(found=found):
-                # The end of the text says that some tests have a different fault, so more lines are allowed.
-                at_most = max(9, most) if found.passed_after or found.maybe_newer else most
+            case Came(found=found, doubt=doubt):
+                # The end of the text says that tests may have a different fault, so more lines are allowed.
+                at_most = max(9, most) if doubt or found.passed_after or found.maybe_newer else most
                 yield from _wrapped(words.removeprefix("came "), width, label="came", most=at_most)
             case Advice():
                 # Only pages need double back-ticks around a text with back-ticks.

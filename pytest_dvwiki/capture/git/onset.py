@@ -167,8 +167,16 @@ def _range_of(
         return with_passes(now)
     is_gone = found.is_certain and vcs != now and is_undone(found, now, repository, occurrence.reads)
     found = (between(now) or found) if is_gone else found
+    found = _with_tests_of(known, found)
     with_later, joined = _with_passes(found, occurrence, now, onset=onset, history=history, repository=repository)
     return with_later, joined or known is None or _identity(found) != _identity(known)
+
+
+def _with_tests_of(known: FirstBad | None, found: FirstBad) -> FirstBad:
+    """Return a range with the tests that the recorded range names, if both end at the same commit."""
+    if known is None or known.bad != found.bad:
+        return found
+    return replace(found, passed_after=known.passed_after, maybe_newer=known.maybe_newer)
 
 
 def _fails_without_edits(known: FirstBad, now: Vcs, repository: Repository) -> bool:

@@ -356,6 +356,12 @@ def test_passes_count_for_the_fix_of_their_tests() -> None:
         assert shown(archived=passes(record, known=known, written=True))[0].startswith(word), word
 
 
+def test_a_doubt_about_a_known_cause_is_never_cut() -> None:
+    log = tuple(f"{number:07x} a commit with a very long subject that needs a line of its own" for number in range(9))
+    cause = replace(KNOWN, first_bad=replace(CAME, log=log, log_count=9), doubt="hidden")
+    assert "sources changed: maybe another fault" in " ".join(" ".join(shown(cause)).split())
+
+
 def test_fixes_come_before_other_passes_and_of_many_some_are_printed() -> None:
     fixed = Passed(word="FIXED", name="f" * 12, cause=None)
     by_chance = [Passed(word="PASSED", name=f"{number:012x}", cause=None) for number in range(25)]

@@ -1030,6 +1030,11 @@ def test_a_range_that_a_second_failure_makes_certain_names_the_tests_that_passed
     found = project.first_bad(seed="21", also=(OTHER,))
     assert found is not None
     assert (found.is_certain, found.maybe_newer) == (True, (OTHER,))
+    project.commit("fifo: tidy")
+    for later in ("22", "23"):
+        again = project.first_bad(seed=later, also=(OTHER,))
+        assert again is not None
+        assert again.maybe_newer == (OTHER,), "it stays known"
 
 
 def test_a_test_that_joins_without_a_change_since_its_pass_is_not_said_to_have_another_fault(project: Project) -> None:
