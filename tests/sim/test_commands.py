@@ -148,6 +148,7 @@ def test_the_printed_command_gives_the_same_cause_wherever_it_is_pasted(
         assert not complaint(line, cause, again)
 
 
+@pytest.mark.further_mode
 def test_cocotb_s_plugin_that_a_conftest_loads_is_there_in_the_simulator_too(tmp_path: Path) -> None:
     """If one name is a part of another, the pytest in the simulator gets other arguments."""
     if reason := missing("icarus"):

@@ -132,8 +132,9 @@ def test_a_make_that_wrote_no_results_is_told_by_its_log(project: Project) -> No
     assert (cause.label, cause.primary) == ("compile_error/syntax_error", "rtl/broken.sv:6: syntax error")
 
 
+@pytest.mark.further_mode
 def test_a_make_that_a_limit_ends_is_one_cause_and_its_followers(project: Project) -> None:
-    assert make(project, "slow_bench", limit_s=15).status == 124
+    assert make(project, "slow_bench", limit_s=30).status == 124
     ingest(project, ".")
     record = project.archive.record
     (cause,) = record.causes

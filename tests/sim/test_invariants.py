@@ -81,6 +81,7 @@ def test_again_and_with_other_seeds_no_page_is_added_and_counts_go_up(project: P
     assert project.archive.page("patterns/scoreboard_fail.md")["hit_count"] == 4
 
 
+@pytest.mark.further_mode
 @FLOWS
 def test_the_terminal_says_what_is_new_and_what_is_known(project: Project, flow: str) -> None:
     first = project.run(*SEEDS[flow])

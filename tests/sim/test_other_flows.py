@@ -127,6 +127,7 @@ def test_a_make_behind_a_shell_or_a_limit_is_read_like_one_that_is_called(
     assert seeds == {"5"}
 
 
+@pytest.mark.further_mode
 @needs_cocotb_test
 def test_runners_that_share_an_item_or_a_folder_keep_apart(tmp_path: Path) -> None:
     project = Project.copy("flows", tmp_path / "flows")

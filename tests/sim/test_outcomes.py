@@ -25,7 +25,7 @@ LEFT_OUT = (
     "ghdl_",
     "verilator",
     "cocotb_test_",
-    *(f"runner_{name}" for name in ("crash", "interrupted", "killed", "reruns", "thread")),
+    *(f"runner_{name}" for name in ("crash", "interrupted", "killed", "reruns", "thread", "timeout")),
 )
 """Slow sessions with the same results as others on Icarus; only `make outcomes` runs them."""
 NOT_COMPARED = ("verilator", "ghdl", "cocotb_test", "native_timeout", "runner_timeout")
