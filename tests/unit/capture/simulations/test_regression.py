@@ -319,6 +319,7 @@ def test_a_log_that_is_cut_into_chunks_gives_the_same(tmp_path: Path) -> None:
     assert "AssertionError: expected 4 got 3" in text_of(one, "t.second")
 
 
+@pytest.mark.further_mode
 def test_a_thousand_failing_tests_stay_bounded() -> None:
     noise = f"     0.00ns ERROR    t    {'x' * 1000}\n" * 20
     failed = "".join(

@@ -539,7 +539,12 @@ def essence(outcome: SimulationOutcome) -> list[tuple[object, ...]]:
 
 @pytest.mark.parametrize(
     ("modules", "plusargs", "environment"),
-    [("kinds", (), {}), ("ends", ("+fatal",), {}), ("ends", (), {"SIGNAL": "9"}), ("broken", (), {})],
+    [
+        ("kinds", (), {}),
+        pytest.param("ends", ("+fatal",), {}, marks=pytest.mark.further_mode),
+        ("ends", (), {"SIGNAL": "9"}),
+        pytest.param("broken", (), {}, marks=pytest.mark.further_mode),
+    ],
 )
 def test_the_outcome_is_the_same_however_the_log_came(
     tmp_path: Path, modules: str, plusargs: tuple[str, ...], environment: dict[str, str]
@@ -563,10 +568,15 @@ def test_the_outcome_is_the_same_however_the_log_came(
 @pytest.mark.parametrize(
     "environment",
     [
-        {"COCOTB_REDUCED_LOG_FMT": "0"},
         {"COCOTB_ANSI_OUTPUT": "1"},
-        {"COCOTB_LOG_PREFIX": "[{record.levelname}] "},
-        {"COCOTB_LOG_LEVEL": "WARNING"},
+        *(
+            pytest.param({name: value}, marks=pytest.mark.further_mode)
+            for name, value in (
+                ("COCOTB_REDUCED_LOG_FMT", "0"),
+                ("COCOTB_LOG_PREFIX", "[{record.levelname}] "),
+                ("COCOTB_LOG_LEVEL", "WARNING"),
+            )
+        ),
     ],
 )
 def test_the_form_of_the_log_changes_nothing_where_there_is_a_results_file(
