@@ -178,9 +178,9 @@ def _came(statement: of.Came, style: Style = PLAIN) -> str:
         case "hidden":
             why = "its tests failed with other causes in between, and sources changed"
         case _ if found.dirty:
-            why = "they are gone"
+            why = "these edits are gone"
         case _:
-            why = f"some {'of them' if found.passed_with == 'same' else 'changes since that pass'} are undone"
+            why = f"some {'of these changes' if found.passed_with == 'same' else 'changes since that pass'} are undone"
     return f"{_introduced(statement, style)}; {why}: maybe another fault"
 
 

@@ -25,7 +25,7 @@ from pytest_dvwiki.triage.missing import module_in
 from pytest_dvwiki.triage.origin import FEWEST_SEEDS, changed_side, knows_changes, of_definition, with_clues
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
     from pathlib import Path
 
     from pytest_dvwiki.capture.git.repository import Repository
@@ -38,7 +38,7 @@ _DIFFS = 5
 _MOST_COMMITS = 10
 """Maximum number of passing commits looked up in git."""
 _MOST_TESTS = 5
-"""Maximum number of tests per cause whose ranges are compared."""
+"""Maximum number of tests per cause whose ranges or earlier failures are compared."""
 _DIFFER = Clue("changes", "UNKNOWN", "its tests do not read the same changed files: maybe two faults")
 """The clue if the changes before the failures of one check are on different sides (design, testbench)."""
 
@@ -205,7 +205,7 @@ def ranges_of(
     return came, first_bad
 
 
-def doubt_about(cause: Cause, passed: Collection[str], now: Vcs, history: History, repository: Repository) -> Doubt:
+def doubt_about(cause: Cause, passed: set[str], now: Vcs, history: History, repository: Repository) -> Doubt:
     """Return why the failures of a known cause may have another fault than its first ones; empty if nothing shows that.
 
     Files that the simulation did not read are ignored.
@@ -220,13 +220,13 @@ def doubt_about(cause: Cause, passed: Collection[str], now: Vcs, history: Histor
     came, onset, reads = cause.first_bad, history.onset(cause.name), cause.occurrence.reads
     if cause.history is None or came is None or onset is None:
         return ""
-    if onset.failed and onset.failed <= {*passed} and not share_a_test(onset.failed, {*cause.tests}):
+    if onset.failed and onset.failed <= passed and not share_a_test(onset.failed, cause.tests):
         return "other tests"
     since = repository.changed(came.bad if came.dirty else came.good, now)
     files = came.files if came.dirty else repository.changed(came.good, Vcs(commit=came.bad)) or ()
     if since is not None and any(file not in since and concerns(file, reads) for file in files):
         return "undone"
-    hidden = history.hidden_since(cause.name, cause.tests)
+    hidden = history.hidden_since(cause.name, cause.tests[:_MOST_TESTS])
     changed = repository.changed(hidden, now) if hidden is not None else None
     return "hidden" if changed and any(concerns(file, reads) for file in changed) else ""
 

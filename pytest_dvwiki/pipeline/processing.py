@@ -83,7 +83,8 @@ def _processed(run: Run, services: Services) -> Archived:
     judged = _judged(run, vcs, repository, services)
     coverage = _coverage_news(run, history)
     gate = _gate(run, vcs, repository, services, judged)
-    failing = history.still_failing(passing(run.results, run.collected))
+    passes = passing(run.results, run.collected)
+    failing = history.still_failing(passes)
     has_flaky = any(result.outcome == "flaky" for result in run.results)
     news = bool(run.failures or has_flaky or run.always_record or (coverage and coverage.rows))
     if not (news or failing):
@@ -92,7 +93,8 @@ def _processed(run: Run, services: Services) -> Archived:
     present = {cause.name for cause in judged.causes}
     present |= {cause.history.fingerprint for cause in judged.causes if cause.history is not None}
     again, fixes = passed_again(failing, present, run.simulators, vcs, history=history, repository=repository)
-    causes, first_bad = _with_onsets(run, vcs, judged, repository, services)
+    names = {each.nodeid for each in passes} if judged.causes else set()
+    causes, first_bad = _with_onsets(run, vcs, judged, repository, services, passing_tests=names)
     first_bad += onset.narrowed(failing, vcs, history, repository)
     first_bad, again = _as_recorded(first_bad, history), _as_recorded(again, history)
     if not (news or again or first_bad):
@@ -132,18 +134,20 @@ def _processed(run: Run, services: Services) -> Archived:
 
 
 def _with_onsets(
-    run: Run, vcs: Vcs, judged: _Judged, repository: Repository, services: Services
+    run: Run, vcs: Vcs, judged: _Judged, repository: Repository, services: Services, *, passing_tests: set[str]
 ) -> tuple[tuple[Cause, ...], tuple[FirstBad, ...]]:
-    """Return the causes of a run with the commits that introduced them, and the rows that record these commits."""
+    """Return the causes of a run with the commits that introduced them, and the rows that record these commits.
+
+    `passing_tests` has the names of the tests that pass in the run.
+    """
     root = services.settings.layout.root
     members = {group[0][1].fingerprint: group for group in grouped(run.failures, judged.verdicts)}
     came, first_bad = ranges_of(judged.causes, vcs, services.history, repository)
-    passed = {each.nodeid for each in passing(run.results)}
     causes = []
     for each in judged.causes:
         found, group = came.get(each.name), members[each.occurrence.fingerprint]
         cause = replace(each, first_bad=found, run_id=run.run_id)
-        cause = replace(cause, doubt=doubt_about(cause, passed, vcs, services.history, repository))
+        cause = replace(cause, doubt=doubt_about(cause, passing_tests, vcs, services.history, repository))
         own = [one for one in group if found is None or one[0].nodeid not in found.passed_after]
         if own and len(own) < len(group):
             # Tests that passed after the cause came have another fault, which must not be shown as this one.

@@ -77,7 +77,7 @@ class Evidence(Struct, frozen=True, gc=False):
     config: str | None = None
     """The build configuration as 12 hex digits."""
     reads: tuple[str, ...] = ()
-    """Files read by the failed simulation of cocotb's own runner, by a test without a simulation, or to collect it."""
+    """Files read by the failed simulation of cocotb's own runner, by a test without one, or by a failed collection."""
     directed: bool = False
     """Whether it is known that no random number in the failed simulation of cocotb's own runner depends on the seed."""
     unseeded: str = ""

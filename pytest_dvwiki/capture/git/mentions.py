@@ -6,7 +6,6 @@ import re
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
 
-from pytest_dvwiki import simulators
 from pytest_dvwiki.capture.git.command import Git, texts
 from pytest_dvwiki.records.sides import HDL, MAKEFILE
 
@@ -37,10 +36,6 @@ _LINE_COMMENT = re.compile(r"(?://|--\s).*")
 _IN_VERILOG = re.compile(r'(//[^\n]*|/\*.*?\*/)|"(?:\\.|[^"\\\n])*"', re.DOTALL)
 _IN_VHDL = re.compile(r"""(--[^\n]*|/\*.*?\*/)|"[^"\n]*"|'"'""", re.DOTALL)
 """Match a comment as their group, or a string, which may contain what looks like the start of a comment."""
-
-_RUNNER = r"get_runner|hdl_toplevel|(verilog|vhdl)_sources|cocotb_test|cocotb(_tools)?\.runner|vunit"
-"""Matches Python code that calls a runner of cocotb, cocotb-test or VUnit."""
-_MAKES = ("make", "gmake")
 
 
 def mentioned(git: Git, names: Collection[str], reads: Collection[str], failed: str) -> set[str]:
@@ -132,24 +127,6 @@ def _without_comments(code: dict[str, str]) -> dict[str, str]:
         name: (_IN_VHDL if _VHDL.search(name) else _IN_VERILOG).sub(lambda part: " " if part[1] else part[0], text)
         for name, text in code.items()
     }
-
-
-def calling_runners(git: Git, names: Collection[str], commit: str) -> set[str]:
-    """Return the Python files that call a runner of simulations, make or an HDL tool.
-
-    Args:
-        git: Answers queries about the repository.
-        names: The files.
-        commit: The commit to search.
-    """
-    paths = [f":(top,literal){name}" for name in names if name.endswith(".py")]
-    if not 0 < len(paths) <= _MOST:
-        return set()
-    programs = "|".join(map(re.escape, (*_MAKES, *simulators.owners())))
-    calls = rf"(run|call|check_call|check_output|popen|system)\([^\"']{{0,3}}[\"']({programs})[\"' ]"
-    wanted = ("-e", _RUNNER, "-e", calls)
-    found = git.ask("grep", "-lizE", "--full-name", "--no-color", *wanted, commit, "--", *paths) or ""
-    return {place.partition(":")[2] for place in found.split("\0") if place}
 
 
 def _called(name: str) -> str:

@@ -86,7 +86,7 @@ def known_or_new(
         if found is not None:
             ordered = _with_undone_last(found, vcs, repository)
             if ordered.log != found.log:
-                is_new = onset.first_bad is None or _said(ordered) != _said(onset.first_bad)
+                is_new = onset.first_bad is None or _content(ordered) != _content(onset.first_bad)
             known[occurrence.fingerprint] = found = ordered
         if found is not None and is_new:
             news.append(found)
@@ -260,7 +260,8 @@ def _identity(first_bad: FirstBad) -> tuple[object, ...]:
     return first_bad.good, first_bad.bad, first_bad.passed_with, first_bad.dirty, first_bad.log, first_bad.unread_count
 
 
-def _said(first_bad: FirstBad) -> tuple[object, ...]:
+def _content(first_bad: FirstBad) -> tuple[object, ...]:
+    """Return what a record has of a range, apart from owners and files."""
     return *_identity(first_bad), first_bad.passed_after, first_bad.maybe_newer
 
 

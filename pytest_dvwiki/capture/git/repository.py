@@ -30,10 +30,10 @@ from pytest_dvwiki.capture.git.listing import (
     with_same_code,
     with_same_python,
 )
-from pytest_dvwiki.capture.git.mentions import calling_runners
 from pytest_dvwiki.capture.git.people import People
 from pytest_dvwiki.capture.git.quoted import quoted, quoted_names
 from pytest_dvwiki.capture.git.revisions import Revisions, is_revision
+from pytest_dvwiki.capture.git.runner_calls import calling_runners
 from pytest_dvwiki.git import output
 from pytest_dvwiki.model import MOST_READ, ListedCommits, Vcs
 from pytest_dvwiki.model.sentences import few
@@ -309,8 +309,7 @@ class Repository:
 
     def calling_runners(self, files: Collection[str], commit: str | None) -> set[str]:
         """Return the Python files that call a runner of simulations, make or an HDL tool in a commit."""
-        is_known = commit is not None and COMMIT.fullmatch(commit)
-        return calling_runners(self._git, files, commit) if commit and is_known else set()
+        return calling_runners(self._git, files, commit) if commit and COMMIT.fullmatch(commit) else set()
 
     def is_unread_since(self, passed: str, failed: str, reads: Sequence[str]) -> bool:
         """Return whether the commits from a pass to a failure touch only files that the simulation did not read.
