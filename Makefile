@@ -46,7 +46,8 @@ fuzz: tools env ## run the readers on random input, ten minutes each
 .PHONY: outcomes
 outcomes: tools env ## test the table of outcomes in all flows and capture modes, with all printed commands
 	@$(ACTIVATE); python -m pytest -n $(WORKERS) tests/sim/test_outcomes.py tests/sim/test_commands.py tests/sim/test_sample.py \
-	    tests/unit/capture/simulations tests/sim/test_docs.py tests/sim/test_ingest.py tests/sim/test_invariants.py tests/sim/test_other_flows.py tests/sim/test_strict_logs.py \
+	    tests/unit/capture/simulations/test_regression.py tests/unit/capture/simulations/test_simulation.py \
+	    tests/sim/test_docs.py tests/sim/test_ingest.py tests/sim/test_invariants.py tests/sim/test_other_flows.py tests/sim/test_strict_logs.py \
 	    tests/integration/test_companions.py tests/integration/test_gate.py \
 	    tests/integration/test_farm.py tests/integration/test_mcp.py tests/integration/test_task_pages.py
 
